@@ -95,9 +95,12 @@ pub struct Arguments {
     /// CKKS: bootstrap by two rotation keys a transform: a third of the keys, and more work.
     #[arg(long)]
     pub few_keys: bool,
-    /// CKKS: what the slots of the inputs are.
+    /// CKKS: what the slots of the inputs are. Real ones are bootstrapped as such, by one sine.
     #[arg(long, default_value = "random")]
     pub slots: Slots,
+    /// CKKS: bootstrap vectors of so many slots, a power of two [default: all].
+    #[arg(long, value_name = "N")]
+    pub slot_count: Option<usize>,
 }
 
 impl Arguments {

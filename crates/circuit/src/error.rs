@@ -55,3 +55,8 @@ pub(crate) fn shown(text: &str) -> String {
     let cut: String = text.chars().take(60).flat_map(char::escape_debug).collect();
     if text.chars().nth(60).is_some() { cut + ".." } else { cut }
 }
+
+/// A file without the byte-order mark that some editors put before its text.
+pub(crate) fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}

@@ -66,6 +66,110 @@ fn every_table_is_read_highest_operand_first() {
     }
 }
 
+/// A function of three bits, with that operation on them.
+fn of_three_bits(operation: &str) -> girih_circuit::Result<Netlist> {
+    let text = format!(
+        "\u{feff}!ct = !lwe.lwe_ciphertext<key = #k>\n\
+         func.func @f(%a: !ct, %b: !ct, %c: !ct) -> !ct {{\n\
+         %0 = {operation} : !ct\n\
+         return %0 : !ct\n}}\n"
+    );
+    Netlist::from_heir(&text, None)
+}
+
+/// What a circuit of three bits gives for 0 to 7, the first bit the lowest, as bits of a number.
+fn outputs(netlist: &Netlist) -> u32 {
+    let bits = |index: u32| [0, 1, 2].map(|i| index >> i & 1 == 1);
+    (0..8).map(|i| u32::from(netlist.evaluate(&bits(i)).expect("three bits")[0]) << i).sum()
+}
+
+#[test]
+fn numbers_are_read_to_their_end() {
+    let spellings = ["232 : ui8", "0xE8 : ui8", "0x00e8", "232", "-24 : i8", "232 : i8"];
+    for spelling in spellings {
+        let text = format!("cggi.lut3 %a, %b, %c {{x = [1, 2], lookup_table = {spelling}}}");
+        let netlist = of_three_bits(&text).expect(spelling);
+        // A majority, whatever the order of its bits.
+        assert_eq!(outputs(&netlist), 232, "{spelling}");
+    }
+    for (spelling, value) in [("0x1 : i1", 255), ("true", 255), ("-1 : i1", 255), ("0x0", 0)] {
+        let text = format!("cggi.create_trivial {{value = {spelling}}}");
+        assert_eq!(outputs(&of_three_bits(&text).expect(spelling)), value, "{spelling}");
+    }
+    for (spelling, why) in [
+        ("2e1", "lookup_table is `2e1`, not a whole number"),
+        ("0xG8 : ui8", "lookup_table is `0xG8 : ui8`, not a whole number"),
+        ("0x", "lookup_table is `0x`, not a whole number"),
+        ("23_2", "lookup_table is `23_2`, not a whole number"),
+        ("1.5e-3 : f32", "lookup_table is `1.5e-3 : f32`, not a whole number"),
+        ("2 3 2", "lookup_table is `2 3 2`, not one whole number"),
+        ("232 : i8 : i8", "not one whole number"),
+        ("-true", "lookup_table is `- true`, not a whole number"),
+        ("-24 : ui8", "which ui8 does not have"),
+        ("-24", "a table of 8 bits cannot be -24"),
+        ("232 : si8", "which si8 does not have"),
+        ("1 : i65", "whole numbers have the types"),
+        ("1 : tensor<1xi8>", "not one whole number"),
+        ("[232]", "not one whole number"),
+        ("1, lookup_table = 2", "attribute lookup_table is given twice"),
+        ("", "lookup_table is ``, not one whole number"),
+    ] {
+        let text = format!("cggi.lut3 %a, %b, %c {{lookup_table = {spelling}}}");
+        let message = of_three_bits(&text).expect_err(spelling).to_string();
+        assert!(message.contains(why), "{spelling}: {message}");
+    }
+    let unnamed = "cggi.lut3 %a, %b, %c {lookup_table : 5 = 232}";
+    let message = of_three_bits(unnamed).expect_err("not a name alone").to_string();
+    assert!(message.contains("`:` behind the name of an attribute"), "{message}");
+}
+
+#[test]
+fn tables_of_sums_of_bits() {
+    // What HEIR 2026 makes of a full adder, and coefficients that are no powers of two.
+    type Sum = fn([u32; 3]) -> u32;
+    let cases: [(&str, &str, Sum); 4] = [
+        ("array<i32: 1, 2, 4>", "150 : index", |[a, b, c]| 150 >> (a + 2 * b + 4 * c)),
+        ("array<i32: 1, 1, 1>", "0xC : ui8", |[a, b, c]| 0xC >> (a + b + c)),
+        ("[3 : i32, 0, 6]", "66", |[a, _, c]| 66 >> (3 * a + 6 * c)),
+        ("array<i32: 3, -1, 2>", "-86 : i8", |[a, b, c]| 0xAA >> (3 * a + 2 * c - b)),
+    ];
+    for (coefficients, table, sum) in cases {
+        let text = format!(
+            "cggi.lut_lincomb %a, %b, %c \
+             {{coefficients = {coefficients}, lookup_table = {table}}}"
+        );
+        let netlist = match of_three_bits(&text) {
+            Ok(netlist) => netlist,
+            // b alone would make the sum negative.
+            Err(error) if coefficients.contains('-') => {
+                assert!(error.to_string().contains("add up to -1, where"), "{error}");
+                continue;
+            }
+            Err(error) => panic!("{text}: {error}"),
+        };
+        for index in 0..8 {
+            let bits = [0, 1, 2].map(|i| index >> i & 1);
+            let got = netlist.evaluate(&bits.map(|bit| bit == 1)).expect("three bits");
+            assert_eq!(got, [sum(bits) & 1 == 1], "{text} {index}");
+        }
+    }
+    let one = of_three_bits("cggi.lut_lincomb %b {coefficients = [1], lookup_table = 1}");
+    assert_eq!(outputs(&one.expect("NOT of one bit")), 0b0011_0011);
+    let nine = ["%a"; 9].join(", ");
+    for (text, why) in [
+        ("%a, %b {coefficients = [1, 8], lookup_table = 3 : i8}", "add up to 8, where the table"),
+        ("%a, %b {coefficients = [1], lookup_table = 3}", "of 2 bits has 1 coefficients"),
+        ("%a, %b {coefficients = 1, lookup_table = 3}", "coefficients is `1`, not a list"),
+        ("%a, %b {coefficients = array<i32: 1 : i8, 2>, lookup_table = 3}", "not one whole"),
+        ("%a, %b {lookup_table = 3}", "without coefficients = a list of numbers"),
+        ("%a, %b {coefficients = [1, 2]}", "without lookup_table = a number"),
+        (&format!("{nine} {{coefficients = [], lookup_table = 3}}"), "of 9 bits; at most 8"),
+    ] {
+        let message = of_three_bits(&format!("cggi.lut_lincomb {text}")).expect_err(text);
+        assert!(message.to_string().contains(why), "{text}: {message}");
+    }
+}
+
 /// Modules in each other, a function that is declared only and one in the clear, a comment, a
 /// constant, tensors in and out.
 const EVERYTHING: &str = r#"!ct = !lwe.lwe_ciphertext<a = 1 -> 2>
@@ -152,8 +256,9 @@ fn gates_on_tensors_are_those_of_their_places() {
         ("packed_gates %x, %y", "packed_gates %x", 3, "cggi.packed_gates of 1 bits, not 2"),
         ("packed_gates %x, %y", "packed_gates %x, %y, %x", 3, "of 3 bits, not 2"),
         ("<0 : i32", "<6 : i32", 3, "packed gates are 0 to 5, not 6"),
-        ("<0 : i32", "<-1 : i32", 3, "without gates = a list of numbers"),
-        ("<0 : i32", "<\"and\"", 3, "without gates = a list of numbers"),
+        ("<0 : i32", "<-1 : i32", 3, "packed gates are 0 to 5, not -1"),
+        ("<0 : i32", "<\"and\"", 3, "a number of gates is `\\\"and\\\"`, not a whole number"),
+        ("gates = <0", "gates = #g<0", 3, "gates is `#g < 0"),
         ("<0 : i32, 1", "<1", 3, "of 6 bits has 5 gates"),
         ("gates = <0", "gate = <0", 3, "without gates = a list of numbers"),
         ("8, 9]", "8, 256]", 5, "a table of 8 bits cannot be 256"),
@@ -199,7 +304,7 @@ fn each_fault_of_a_program_is_refused_on_its_line() {
         ("cggi.and %a, %b", "cggi.and %a, %p", 11, "%p is of shape [1, 2] beside []"),
         ("cggi.and %a, %b", "cggi.lut2 %a, %b", 11, "without lookup_table = a number"),
         ("cggi.and %a, %b", "cggi.lut2 %a, %b <lookup_table = 16 : ui8>", 11, "cannot be 16"),
-        ("cggi.and %a, %b", "cggi.lut2 %a, %b <lookup_table = 1.5>", 11, "without lookup_table"),
+        ("cggi.and %a, %b", "cggi.lut2 %a, %b <lookup_table = 1.5>", 11, "is `1.5`, not a"),
         ("%g = cggi", "%b = cggi", 11, "%b is defined twice"),
         ("cggi.and %a, %b :", "cggi.and %a, %b", 11, "`!ct` where `:` should be"),
         ("[%c-1, %i]", "[%i, %i]", 10, "index 1 of %p where there are 1"),
@@ -208,8 +313,17 @@ fn each_fault_of_a_program_is_refused_on_its_line() {
         ("[%c-1, %i]", "[%c-1]", 10, "`]` where `,` should be"),
         ("extract %p[%c-1, %i]", "extract %a[%i]", 10, "%a is no tensor of bits"),
         ("constant 1 : index", "constant dense<1> : index", 8, "is `dense`"),
+        ("constant 1 : index", "constant 2e1 : index", 8, "is `2e1 : index`, not a whole number"),
+        ("constant 1 : index", "constant 1.0 : f32", 8, "is `1.0 : f32`, not a whole number"),
+        ("constant 1 : index", "constant 1 : f32", 8, "is `1 : f32`: whole numbers have the types"),
+        ("constant 1 : index", "constant 256 : i8", 8, "is `256 : i8`, which i8 does not have"),
+        ("constant 1 : index", "constant -1 : ui8", 8, "is `- 1 : ui8`, which ui8 does not have"),
+        ("constant 1 : index", "constant +1 : index", 8, "is `+`"),
+        ("(!ct, tensor<2x!ct>) {", "(!ct, tensor<2x!ct)> {", 6, "`<` of line 6 is closed by `)`"),
+        ("!ct = !lwe.lwe_ciphertext<", "!ct = !lwe.lwe_ciphertexts<", 18, "no function on"),
         ("constant 1 : index", "constant 99999999999999999999 : index", 8, "is `9999"),
-        ("{value = 1 : i1}", "{value = 2 : i1}", 13, "cggi.create_trivial of 2, not of a bit"),
+        ("{value = 1 : i1}", "{value = 2 : i1}", 13, "value is `2 : i1`, which i1 does not have"),
+        ("{value = 1 : i1}", "{value = 2 : i2}", 13, "cggi.create_trivial of 2, not of a bit"),
         ("from_elements %m, %t", "from_elements %m", 14, "1 bits for a tensor of [2]"),
         ("%t : tensor<2x!ct>", "%t : tensor<2xi8>", 14, "`tensor<2xi8>` is no tensor of bits"),
         ("return %g, %o", "return %g, %i", 15, "result 1, %i, is not encrypted"),

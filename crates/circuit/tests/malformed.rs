@@ -37,6 +37,29 @@ fn the_formats_own_gates_are_read() {
 }
 
 #[test]
+fn the_older_format_and_a_byte_order_mark_are_read() {
+    let newer = Netlist::from_bristol(FULL_ADDER).expect("well formed");
+    let older = |widths: &str| FULL_ADDER.replace("3 1 1 1\n2 1 1\n", widths);
+    for (text, inputs) in [
+        (older("2 1   2\n"), vec![2, 1]),
+        (older("3 0 2\r\n"), vec![3]),
+        (format!("\u{feff}{}", older("2 1   2\n\n\n")), vec![2, 1]),
+        (format!("\u{feff}{FULL_ADDER}"), vec![1, 1, 1]),
+    ] {
+        let netlist = Netlist::from_bristol(&text).expect("well formed");
+        let widths: Vec<_> = netlist.inputs().iter().map(|bus| bus.wires.len()).collect();
+        assert_eq!(widths, inputs);
+        for ones in 0..8u8 {
+            let bits = [0, 1, 2].map(|i| ones >> i & 1 == 1);
+            let want = newer.evaluate(&bits).expect("three bits");
+            assert_eq!(netlist.evaluate(&bits).expect("three bits"), want, "{text}");
+        }
+    }
+    let marked = format!("\u{feff}{YOSYS}");
+    assert_eq!(Netlist::from_yosys(&marked).ok(), Netlist::from_yosys(YOSYS).ok());
+}
+
+#[test]
 fn each_lie_is_refused_on_its_line() {
     let cases: &[(&str, &str, usize, &str)] = &[
         ("5 8", "5", 1, "two numbers"),
@@ -53,6 +76,15 @@ fn each_lie_is_refused_on_its_line() {
         ("3 1 1 1", "4294967295 1 1 1", 2, "4294967295 inputs are announced"),
         ("2 1 1\n", "2 1\n", 3, "2 outputs are announced and 1 widths given"),
         ("2 1 1\n", "2 5 4\n", 3, "the outputs have 9 wires"),
+        (
+            "3 1 1 1\n2 1 1\n",
+            "3 1 1 1\n",
+            2,
+            "gates follow `3 1 1 1`: either the widths of outputs",
+        ),
+        ("3 1 1 1\n2 1 1\n", "8 1 2\n", 2, "the inputs have 9 wires, the circuit only 8"),
+        ("3 1 1 1\n2 1 1\n", "2 1 9\n", 2, "the outputs have 9 wires, the circuit only 8"),
+        ("3 1 1 1\n2 1 1\n", "2 x 1\n", 2, "a width is `x`, not a number"),
         ("2 1 1\n", "0\n", 1, "no output"),
         ("0 1 3 XOR", "0 1 3 NAND", 5, "no gate `NAND`"),
         ("0 1 3 XOR", "0 1 3", 5, "no gate `3`"),
@@ -115,6 +147,28 @@ fn yosys_cells_are_read_in_any_order() {
             netlist.evaluate(&[s, a, b]).expect("three bits"),
             [if s { a } else { b }, true]
         );
+    }
+}
+
+#[test]
+fn yosys_cells_that_drive_nothing_are_left_out() {
+    let without = Netlist::from_yosys(YOSYS).expect("well formed");
+    for cell in [
+        // As `flatten` of Yosys 0.49 and above leaves one for each module.
+        r#"{"type": "$scopeinfo", "port_directions": {}, "connections": {}}"#,
+        r#"{"type": "$print", "connections": {"ARGS": [2, "x"], "EN": ["1"], "TRG": []}}"#,
+        r#"{"type": "$check", "connections": {"A": [9], "EN": ["1"], "ARGS": [], "TRG": []}}"#,
+        r#"{"type": "$assert", "connections": {"A": [99], "EN": ["1"]}}"#,
+        r#"{"type": "logger", "port_directions": {"a": "input"}, "connections": {"a": [2, 3]}}"#,
+    ] {
+        let text = YOSYS.replacen(r#""$one":"#, &format!(r#""extra": {cell}, "$one":"#), 1);
+        assert_eq!(Netlist::from_yosys(&text).expect(cell), without, "{cell}");
+        // What it drives may matter.
+        let driving = r#"{"type": "logger", "port_directions": {"a": "input", "y": "output"},
+            "connections": {"a": [2], "y": []}}"#;
+        let text = text.replacen(cell, driving, 1);
+        let refused = Netlist::from_yosys(&text).expect_err("it has an output").to_string();
+        assert!(refused.contains("`logger`: an instance of another module"), "{refused}");
     }
 }
 
@@ -194,8 +248,15 @@ fn each_yosys_fault_is_refused_by_name() {
             r#""modules": {"#,
             r#""modules": {"other": {}, "third": {"attributes": {"top": 1}},"#,
             "modules",
-            "2 candidates",
+            "2 candidates for the top module, third, mux: mark one",
         ),
+        (
+            r#"{"top": "1"}"#,
+            r#"{}}, "other": {"attributes": {"top": "00"}"#,
+            "modules",
+            "mux, other",
+        ),
+        (r#"{"mux": {"attributes""#, r#"{}, "m": {"mux": {"attributes""#, "modules", "no module"),
     ];
     for (from, to, place, why) in cases {
         assert!(YOSYS.contains(from), "{from}");

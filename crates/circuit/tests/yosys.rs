@@ -31,3 +31,17 @@ fn a_synthesized_circuit_computes_what_its_source_says() {
         assert_eq!(circuit.simulate(&bits).expect("nine bits"), want, "{a} {b} {subtract}");
     }
 }
+
+/// Yosys 0.70 wrote it of a full adder of two half adders that prints a word: beside its gates there
+/// are cells of the types `$scopeinfo` and `$print`.
+#[test]
+fn a_design_of_several_modules_computes_what_its_source_says() {
+    let text = include_str!("yosys/full_adder.json");
+    assert!(text.contains("$scopeinfo") && text.contains("$print"));
+    let netlist = Netlist::from_yosys(text).expect("Yosys wrote it");
+    for ones in 0..8u32 {
+        let bits = [0, 1, 2].map(|i| ones >> i & 1 == 1);
+        let sum = ones.count_ones();
+        assert_eq!(netlist.evaluate(&bits).expect("three bits"), [sum & 1 == 1, sum >= 2]);
+    }
+}

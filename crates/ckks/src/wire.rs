@@ -42,6 +42,40 @@ struct CanonicalBootstrapping {
     slots_to_coefficients_first: bool,
 }
 
+/// What follows [`Canonical`] where a bootstrapping says more of its transforms; the bytes of a
+/// set that does not are those of the fields above alone.
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+struct CanonicalTransforms {
+    stages: Option<Vec<u8>>,
+    shifts: Option<Vec<i8>>,
+    first_by_keys: bool,
+    baby_steps: Option<Vec<[u16; 2]>>,
+}
+
+impl CanonicalTransforms {
+    fn of(literal: &BootstrappingLiteral) -> Self {
+        let list = |list: &Vec<i64>| list.iter().map(|&item| small(item)).collect();
+        let shifts = |list: &Vec<i64>| list.iter().map(|&item| small(item)).collect();
+        let steps = |list: &Vec<[i64; 2]>| list.iter().map(|pair| pair.map(small)).collect();
+        Self {
+            stages: literal.coefficients_to_slots_stages.as_ref().map(list),
+            shifts: literal.coefficients_to_slots_shifts.as_ref().map(shifts),
+            first_by_keys: literal.first_transform_by_keys.unwrap_or(false),
+            baby_steps: literal.baby_steps.as_ref().map(steps),
+        }
+    }
+
+    fn write_to(self, literal: &mut BootstrappingLiteral) {
+        let list = |list: Vec<u8>| list.into_iter().map(i64::from).collect();
+        let shifts = |list: Vec<i8>| list.into_iter().map(i64::from).collect();
+        let steps = |list: Vec<[u16; 2]>| list.into_iter().map(|p| p.map(i64::from)).collect();
+        literal.coefficients_to_slots_stages = self.stages.map(list);
+        literal.coefficients_to_slots_shifts = self.shifts.map(shifts);
+        literal.first_transform_by_keys = self.first_by_keys.then_some(true);
+        literal.baby_steps = self.baby_steps.map(steps);
+    }
+}
+
 /// A checked field fits the canonical form's.
 fn small<T: TryFrom<i64>>(value: i64) -> T
 where
@@ -56,6 +90,8 @@ impl ParameterSet for CkksParameters {
 
     fn to_canonical(&self) -> Vec<u8> {
         let literal = self.literal();
+        let transforms = literal.bootstrapping.as_ref().map(CanonicalTransforms::of);
+        let transforms = transforms.filter(|of| *of != CanonicalTransforms::default());
         let primes = |primes: Vec<i64>| primes.into_iter().map(small).collect();
         let canonical = Canonical {
             name: literal.name,
@@ -81,13 +117,19 @@ impl ParameterSet for CkksParameters {
                 slots_to_coefficients_first: b.slots_to_coefficients_first.unwrap_or(false),
             }),
         };
-        postcard::to_extend(&canonical, Vec::new()).expect("plain fields can be serialized")
+        let bytes = postcard::to_extend(&canonical, Vec::new());
+        let bytes = bytes.expect("plain fields can be serialized");
+        match transforms {
+            Some(of) => postcard::to_extend(&of, bytes).expect("plain fields can be serialized"),
+            None => bytes,
+        }
     }
 
     fn from_canonical(bytes: &[u8]) -> std::result::Result<Self, String> {
-        let canonical: Canonical = postcard::from_bytes(bytes).map_err(|e| e.to_string())?;
+        let (canonical, rest): (Canonical, _) =
+            postcard::take_from_bytes(bytes).map_err(|e| e.to_string())?;
         let primes = |primes: Vec<u32>| primes.into_iter().map(i64::from).collect();
-        let literal = ParameterLiteral {
+        let mut literal = ParameterLiteral {
             name: canonical.name,
             description: Some(canonical.description),
             log2_degree: canonical.log2_degree.into(),
@@ -116,9 +158,26 @@ impl ParameterSet for CkksParameters {
                     sparse_weight: b.sparse_weight.into(),
                     arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels.into()),
                     slots_to_coefficients_first: b.slots_to_coefficients_first.then_some(true),
+                    coefficients_to_slots_stages: None,
+                    coefficients_to_slots_shifts: None,
+                    first_transform_by_keys: None,
+                    baby_steps: None,
                 }
             }),
         };
+        match (&mut literal.bootstrapping, rest) {
+            (_, []) => {}
+            (None, _) => return Err("bytes follow the set".into()),
+            (Some(b), rest) => {
+                let (of, rest): (CanonicalTransforms, _) =
+                    postcard::take_from_bytes(rest).map_err(|e| e.to_string())?;
+                // Left out is the one way to say nothing.
+                if of == CanonicalTransforms::default() || !rest.is_empty() {
+                    return Err("what follows the set is none of it".into());
+                }
+                of.write_to(b);
+            }
+        }
         CkksParameters::new(&literal).map_err(|e| e.to_string())
     }
 }

@@ -42,6 +42,58 @@ def test_verilog(client, server, tmp_path):
     assert girih.synthesize(design, top="first").inputs == [("a", 1)]
 
 
+HIERARCHY = """
+module half(input a, input b, output s, output c);
+  assign s = a ^ b, c = a & b;
+endmodule
+module full(input a, input b, input d, output s, output c);
+  wire t, u, v;
+  half one(a, b, t, u), two(t, d, s, v);
+  assign c = u | v;
+  always @* if (a && b) $display("both");
+endmodule
+"""
+
+
+@needs_yosys
+def test_designs_of_several_modules(tmp_path):
+    # Yosys leaves a cell for each module that it puts into another, and one for what is printed.
+    netlist = girih.synthesize(HIERARCHY)
+    a, b, d = np.arange(8) & 1, np.arange(8) >> 1 & 1, np.arange(8) >> 2
+    results = netlist.evaluate({"a": a, "b": b, "d": d})
+    assert np.array_equal(results["s"] + 2 * results["c"], a + b + d)
+    other = "module lonely(input x, output y); assign y = !x; endmodule\n"
+    for text in (HIERARCHY + other, other + HIERARCHY):
+        with pytest.raises(CircuitError, match="2 modules that none uses, .*lonely") as refusal:
+            girih.synthesize(text)
+        assert "full" in str(refusal.value) and "half" not in str(refusal.value)
+        assert girih.synthesize(text, top="lonely").inputs == [("x", 1)]
+    marked = HIERARCHY + "(* top *)\n" + other
+    assert girih.synthesize(marked).inputs == [("x", 1)]
+
+
+def test_modules_that_none_uses():
+    """Without Yosys: what it has read of a design, in its own language."""
+    from girih.synthesis import _tops
+
+    design = """
+attribute \\src "design.v:2"
+module \\half
+  attribute \\top 1
+  wire input 1 \\a
+end
+module \\full
+  cell \\half \\one
+    connect \\a \\b
+  end
+end
+"""
+    assert _tops(design) == ["full"]
+    assert _tops(design + "module \\lonely\nend\n") == ["full", "lonely"]
+    assert _tops(design + "attribute \\top 1\nmodule \\lonely\nend\n") == ["lonely"]
+    assert _tops(design + "attribute \\top 0\nmodule \\lonely\nend\n") == ["full", "lonely"]
+
+
 @needs_yosys
 def test_amaranth():
     wiring = pytest.importorskip("amaranth.lib.wiring")

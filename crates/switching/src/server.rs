@@ -6,7 +6,7 @@ use crate::noise::SwitchingNoise;
 use crate::ring::mask;
 use crate::{Result, SwitchingParameters, error};
 use girih_ckks::noise::Noise;
-use girih_ckks::program::slots_to_coefficients;
+use girih_ckks::program::{TransformRule, slots_to_coefficients};
 use girih_ckks::server::{Bootstrapping, Ciphertexts, LinearMap, Recording, ServerKey};
 use girih_ckks::{Ciphertext, CiphertextHeader, CkksParameters, Complex64, KeyKind, KeyRange};
 use girih_ring::bit_reverse;
@@ -44,7 +44,8 @@ impl std::fmt::Debug for Switch<'_> {
 /// The maps from `slots` slots to coefficients, a level each: five stages of the transform at most.
 fn maps(slots: usize) -> Result<Vec<Diagonals>> {
     let groups = (slots.ilog2() as usize).div_ceil(5).max(1);
-    let groups = slots_to_coefficients(slots, groups).map_err(girih_ckks::Error::from)?;
+    let rule = TransformRule::of(groups);
+    let groups = slots_to_coefficients(slots, rule).map_err(girih_ckks::Error::from)?;
     let one = |group: &girih_ckks::program::Group| {
         let diagonals = group.stored.iter().enumerate().filter_map(|(k, diagonal)| {
             let diagonal = diagonal.as_ref()?;
@@ -249,11 +250,9 @@ impl<'s> Switch<'s> {
         Ok(recording)
     }
 
-    /// Variance of results modulo 2^l, in their units. A coefficient's deviation is that of full
-    /// slots over the root of N/2.
+    /// Variance of results modulo 2^l, in their units.
     fn variance_there(&self, x: &Ciphertexts, turns: f64, log2_modulus: u32) -> f64 {
-        let half = self.parameters.ckks().degree() as f64 / 2.0;
-        let own = x.estimate().deviation / half.sqrt() * turns;
+        let own = x.coefficient_deviation() * turns;
         let all = own * own + self.noise().there(log2_modulus);
         all * libm::exp2(2.0 * f64::from(log2_modulus))
     }

@@ -155,6 +155,7 @@ fn names_packings_and_aliases() {
     assert_eq!(set("BOLT_M3_R5"), set("M3_R5"));
     assert_eq!(set("LPF_STD128"), set("STD128"));
     assert_eq!(ParameterSet::default().name(), "STD128");
+    assert!(ParameterSet::by_name("M3_R+5").is_err(), "no spelling of a packing");
     let error = ParameterSet::by_name("STD129").expect_err("no such set").to_string();
     assert!(
         error.contains("STD129") && error.contains("STD128_3") && error.contains("M6"),
@@ -290,11 +291,15 @@ fn nobody_takes_a_built_in_name() {
         );
         assert_eq!(ParameterSet::from_toml(&literal.to_toml()).expect_err(name).to_string(), error);
     }
-    for name in ["STD128_mine", "MINE_R5", "std128", "STD128_R"] {
+    for name in ["STD128_mine", "MINE_R5", "std128", "STD128_R", "M3_R+5"] {
         let mut literal = set("STD128").literal();
         literal.n = 560;
         literal.name = name.into();
-        assert_eq!(ParameterSet::new(&literal).expect("free").name(), name);
+        let named = ParameterSet::new(&literal).expect("free");
+        assert_eq!(named.name(), name);
+        // Some editors put a byte-order mark first.
+        let marked = format!("\u{feff}{}", literal.to_toml());
+        assert_eq!(ParameterSet::from_toml(&marked).expect("own output"), named);
     }
     // The set itself, packed or not, is no other set.
     for own in [set("STD128"), set("M3_R5"), set("TFHERS_2_2_GROUP_2")] {

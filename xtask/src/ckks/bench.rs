@@ -41,6 +41,7 @@ struct Record {
     set: String,
     op: String,
     slots: String,
+    slot_count: usize,
     batch: usize,
     level: usize,
     limbs: usize,
@@ -164,9 +165,14 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
         message_ratio: arguments.ratio,
         few_keys: arguments.few_keys,
         independent_slots: matches!(arguments.slots, Slots::Random | Slots::Real),
+        real: arguments.slots == Slots::Real,
         ..Default::default()
     };
-    let job = |level| Job::new(arguments.op, level, arguments.slots, how, set);
+    if arguments.slot_count.is_some() && arguments.op != Operation::Bootstrap {
+        bail!("--slot-count: is an option of --op bootstrap; others use all slots");
+    }
+    let count = arguments.slot_count.unwrap_or(set.slots());
+    let job = |level| Job::new(arguments.op, level, (arguments.slots, count), how, set);
     let steps = job(arguments.level)?.steps(arguments, batch, set);
     // Keys are those of the operation, whatever its level.
     let loaded = Loaded::new(arguments, set, &device, &job(arguments.level)?, &say)?;
@@ -325,7 +331,7 @@ fn measure(
     let plain: Vec<Vec<Vec<Complex64>>> = (0..job.inputs())
         .map(|i| {
             (0..batch)
-                .map(|k| job.slots(arguments.seed + (i * batch + k) as u64, set.slots()))
+                .map(|k| job.slots(arguments.seed + (i * batch + k) as u64, job.count))
                 .collect()
         })
         .collect();
@@ -418,6 +424,7 @@ fn measure(
         set: set.name().into(),
         op: job.op.name(),
         slots: format!("{:?}", job.slots).to_lowercase(),
+        slot_count: job.count,
         batch,
         level: job.level,
         limbs: set.chain().base(job.level).len(),

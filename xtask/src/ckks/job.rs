@@ -17,6 +17,8 @@ const DEGREE: usize = 31;
 pub struct Job {
     pub op: Operation,
     pub slots: Slots,
+    /// How many.
+    pub count: usize,
     pub level: usize,
     map: Option<LinearMap>,
     polynomial: Option<Polynomial>,
@@ -27,7 +29,7 @@ impl Job {
     pub fn new(
         op: Operation,
         level: Option<usize>,
-        slots: Slots,
+        (slots, count): (Slots, usize),
         bootstrapping: Bootstrapping,
         set: &CkksParameters,
     ) -> Result<Self> {
@@ -53,7 +55,7 @@ impl Job {
             }
             _ => None,
         };
-        Ok(Self { op, slots, level, map, polynomial, bootstrapping })
+        Ok(Self { op, slots, count, level, map, polynomial, bootstrapping })
     }
 
     /// The keys that it needs: of a bootstrapping, for the levels at which it uses them.
@@ -72,7 +74,7 @@ impl Job {
             Operation::Transform => {
                 rotations(self.map.as_ref().map(LinearMap::rotations).unwrap_or_default())
             }
-            Operation::Bootstrap => self.bootstrapping.keys_by_level(set, set.slots())?,
+            Operation::Bootstrap => self.bootstrapping.keys_by_level(set, self.count)?,
             _ => Vec::new(),
         })
     }
@@ -187,7 +189,8 @@ mod tests {
                 unreachable!("bench was asked for")
             };
             let how = Bootstrapping::default();
-            let job = Job::new(arguments.op, arguments.level, Slots::Random, how, &set);
+            let job =
+                Job::new(arguments.op, arguments.level, (Slots::Random, set.slots()), how, &set);
             job.expect("possible").steps(&arguments, arguments.batch.unwrap_or(1), &set)
         };
         let top = set.default_level();

@@ -51,7 +51,7 @@ impl Bench {
                 op.name()
             );
         }
-        let job = Job::new(op, None, Slots::Random, Bootstrapping::default(), set)?;
+        let job = Job::new(op, None, (Slots::Random, set.slots()), Bootstrapping::default(), set)?;
         let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(SEED))?;
         let keys = EvaluationKeys::generate(&client, job.keys(set)?, &Terminal::new())?;
         let inputs = (0..job.inputs()).map(|i| {

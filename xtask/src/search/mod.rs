@@ -126,7 +126,7 @@ fn purpose(text: &str) -> Result<Purpose, String> {
 }
 
 fn bits(text: &str) -> Result<f64, String> {
-    match text.trim_start_matches("2^-").parse() {
+    match text.strip_prefix("2^-").unwrap_or(text).parse() {
         Ok(bits) if (5.0..=512.0).contains(&bits) => Ok(bits),
         _ => Err(format!("{text}: must be a number of bits from 5 to 512")),
     }
@@ -328,5 +328,6 @@ mod tests {
         }
         assert!(purpose("7").is_err() && purpose("nand").is_err() && bits("2").is_err());
         assert_eq!(bits("2^-64"), Ok(64.0));
+        assert!(bits("2^-2^-64").is_err());
     }
 }

@@ -1,10 +1,11 @@
 //! Reading: every claim is checked against what the file holds, and nothing is allocated for a
 //! claim alone.
 
-use crate::error::{Error, Result, shown};
+use crate::error::{Error, Result, shown, without_mark};
 use crate::netlist::{GateKind, Netlist, Wire};
 use crate::{Builder, MAX_INPUT_BITS};
 use std::collections::HashMap;
+use std::iter::Peekable;
 
 /// A line that is not blank.
 #[derive(Clone)]
@@ -37,7 +38,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The three lines above the gates.
+/// The lines above the gates: three, or two in the older format.
 struct Header {
     gates: u32,
     wires: u32,
@@ -53,27 +54,55 @@ impl Header {
         self.inputs.iter().sum()
     }
 
-    fn read<'a>(lines: &mut impl Iterator<Item = Line<'a>>) -> Result<Self> {
-        let mut last = 0;
-        let mut next = |what: &str| {
-            let line = lines.next().ok_or_else(|| Error::Bristol {
-                line: last + 1,
-                why: format!("the file ends before {what}"),
-            })?;
-            last = line.number;
-            Ok::<_, Error>(line)
-        };
-        let counts = next("the numbers of gates and wires")?;
+    fn read<'a>(lines: &mut Peekable<impl Iterator<Item = Line<'a>>>) -> Result<Self> {
+        let counts = next(lines, 0, "the numbers of gates and wires")?;
         let [gates, wires] = counts.numbers("a count")?[..] else {
             return counts.refuse(format!(
                 "there must be two numbers, gates and wires, not `{}`",
                 shown(counts.text)
             ));
         };
-        let inputs = widths(&next("the widths of inputs")?, "input", wires)?;
-        let outputs = widths(&next("the widths of outputs")?, "output", wires)?;
+        let second = next(lines, counts.number, "the widths of inputs")?;
+        let (inputs, outputs) = if lines.peek().is_some_and(|line| ends_with_a_name(line)) {
+            older_widths(&second, wires)?
+        } else {
+            let inputs = widths(&second, "input", wires)?;
+            let third = next(lines, second.number, "the widths of outputs")?;
+            (inputs, widths(&third, "output", wires)?)
+        };
         Ok(Self { gates, wires, inputs, outputs, line: counts.number })
     }
+}
+
+/// The line after `last`.
+fn next<'a>(
+    lines: &mut impl Iterator<Item = Line<'a>>,
+    last: usize,
+    what: &str,
+) -> Result<Line<'a>> {
+    let why = format!("the file ends before {what}");
+    lines.next().ok_or(Error::Bristol { line: last + 1, why })
+}
+
+/// Whether a line is one of a gate, not of widths.
+fn ends_with_a_name(line: &Line<'_>) -> bool {
+    line.tokens().last().is_some_and(|token| token.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+/// The one line of widths in the older format: those of two inputs, of which the second may be 0,
+/// and of one output.
+fn older_widths(line: &Line<'_>, wires: u32) -> Result<(Vec<u32>, Vec<u32>)> {
+    let [first, second, output] = line.numbers("a width")?[..] else {
+        return line.refuse(format!(
+            "gates follow `{}`: either the widths of outputs are missing, or this is the older \
+             format, with the widths of two inputs and of the output on one line",
+            shown(line.text)
+        ));
+    };
+    let inputs = if second == 0 { vec![first] } else { vec![first, second] };
+    check_widths(line, "input", &inputs, wires)?;
+    check_widths(line, "output", &[output], wires)?;
+    Ok((inputs, vec![output]))
 }
 
 /// Widths of buses: their number, then each; all together at most `wires`.
@@ -84,6 +113,12 @@ fn widths(line: &Line<'_>, what: &str, wires: u32) -> Result<Vec<u32>> {
         return line
             .refuse(format!("{count} {what}s are announced and {} widths given", widths.len()));
     }
+    check_widths(line, what, widths, wires)?;
+    Ok(widths.to_vec())
+}
+
+/// Refuses more bits than there are wires, or than can be read.
+fn check_widths(line: &Line<'_>, what: &str, widths: &[u32], wires: u32) -> Result<()> {
     let total: u64 = widths.iter().map(|&w| u64::from(w)).sum();
     if total > u64::from(wires) {
         return line.refuse(format!("the {what}s have {total} wires, the circuit only {wires}"));
@@ -93,7 +128,7 @@ fn widths(line: &Line<'_>, what: &str, wires: u32) -> Result<Vec<u32>> {
             "the inputs have {total} wires; at most {MAX_INPUT_BITS} can be read"
         ));
     }
-    Ok(widths.to_vec())
+    Ok(())
 }
 
 /// One gate line; a MAND is still one.
@@ -171,7 +206,9 @@ impl<'a> RawGate<'a> {
 }
 
 impl Netlist {
-    /// Reads a Bristol Fashion file. Buses are named `in0`, `in1`, .. and `out0`, `out1`, ..
+    /// Reads a Bristol Fashion file, or one of the older Bristol format, whose second line has the
+    /// widths of two inputs and of the output (`32 32   33`). Buses are named `in0`, `in1`, .. and
+    /// `out0`, `out1`, ..
     ///
     /// Memory stays proportional to the text, whatever its numbers claim: only of input wires,
     /// which no line drives, up to [`MAX_INPUT_BITS`] are taken at their word,
@@ -182,8 +219,9 @@ impl Netlist {
     /// none, a count that does not match, a wire that is undefined, read above its driver (a cycle)
     /// or driven twice, a missing end.
     pub fn from_bristol(text: &str) -> Result<Self> {
+        let text = without_mark(text);
         let lines = text.lines().zip(1..).filter(|(text, _)| !text.trim_ascii().is_empty());
-        let mut lines = lines.map(|(text, number)| Line { number, text });
+        let mut lines = lines.map(|(text, number)| Line { number, text }).peekable();
         let header = Header::read(&mut lines)?;
         let mut gates = Vec::new();
         for line in lines {

@@ -1,9 +1,10 @@
 //! A place among the tokens of a text, and the parts of MLIR that are the same everywhere.
 
+use super::attribute::{Attributes, Number};
 use super::refuse;
 use super::token::{Token, tokens};
 use crate::MAX_INPUT_BITS;
-use crate::error::{Result, shown};
+use crate::error::{Result, shown, without_mark};
 use std::collections::HashMap;
 
 /// A type of values, as far as circuits care.
@@ -30,11 +31,17 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// As [`tokens`].
     pub fn new(text: &'a str) -> Result<Self> {
+        let text = without_mark(text);
         Ok(Self { text, tokens: tokens(text)?, at: 0, aliases: HashMap::new() })
     }
 
     pub fn peek(&self) -> Option<Token<'a>> {
         self.tokens.get(self.at).copied()
+    }
+
+    /// The token at a place.
+    pub fn token(&self, at: usize) -> Option<Token<'a>> {
+        self.tokens.get(at).copied()
     }
 
     /// Whether the next token is this one.
@@ -90,37 +97,54 @@ impl<'a> Cursor<'a> {
         refuse(token.line, format!("`{}` where {what} should be", shown(token.text)))
     }
 
-    /// A whole number.
+    /// A whole number and its type, `5 : index`, or `true` or `false`.
     ///
     /// # Errors
-    /// If the next token is none, or it does not fit 64 bits.
-    pub fn number(&mut self, what: &str) -> Result<i64> {
-        let negative = self.take("-");
-        let token = self.next(what)?;
-        let value: Option<i64> = token.text.parse().ok();
-        match value {
-            Some(value) => Ok(if negative { -value } else { value }),
-            None => refuse(token.line, format!("{what} is `{}`", shown(token.text))),
+    /// If something else stands here.
+    pub fn number(&mut self, what: &str) -> Result<Number> {
+        let from = self.at;
+        self.take("-");
+        let line = self.next(what)?.line;
+        if self.take(":") {
+            self.value_type()?;
         }
+        Number::read(what, &self.tokens[from..self.at], line)
     }
 
     /// Goes behind a bracketed part, nested ones included; the next token opens it.
     ///
     /// # Errors
-    /// If it is not closed.
+    /// If it is not closed, or by a bracket of another kind.
     pub fn skip_brackets(&mut self) -> Result<()> {
         let first = self.next("a bracket")?;
-        let mut depth = 1usize;
-        while depth > 0 {
+        if !is_open(first.text) {
+            return refuse(
+                first.line,
+                format!("`{}` where a bracket should be", shown(first.text)),
+            );
+        }
+        let mut open = vec![first];
+        while let Some(last) = open.last() {
             let Some(token) = self.peek() else {
                 return refuse(first.line, format!("`{}` is never closed", first.text));
             };
-            match token.text {
-                "<" | "(" | "[" | "{" => depth += 1,
-                ">" | ")" | "]" | "}" => depth -= 1,
-                _ => {}
-            }
             self.at += 1;
+            let closes = match token.text {
+                ">" => "<",
+                ")" => "(",
+                "]" => "[",
+                "}" => "{",
+                text => {
+                    open.extend(is_open(text).then_some(token));
+                    continue;
+                }
+            };
+            if last.text != closes {
+                let (text, line) = (last.text, last.line);
+                let why = format!("`{text}` of line {line} is closed by `{}`", token.text);
+                return refuse(token.line, why);
+            }
+            open.pop();
         }
         Ok(())
     }
@@ -144,6 +168,9 @@ impl<'a> Cursor<'a> {
         }
         if self.is("<") || self.is("{") {
             self.skip_brackets()?;
+        }
+        if self.take(":") {
+            self.value_type()?;
         }
         self.aliases.insert(name.text, self.since(from));
         Ok(())
@@ -178,7 +205,8 @@ impl<'a> Cursor<'a> {
 
     fn is_ciphertext(&self, name: &str) -> bool {
         let known = self.aliases.get(name).copied().unwrap_or(name);
-        known.starts_with("!lwe.lwe_ciphertext")
+        let rest = known.strip_prefix("!lwe.lwe_ciphertext");
+        rest.is_some_and(|rest| rest.is_empty() || rest.trim_start().starts_with('<'))
     }
 
     /// Goes behind the types at the end of an operation, `: a` or `: (a, b) -> c`.
@@ -195,67 +223,31 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The attributes of an operation by name, `<a = 1 : i8>` or `{a = 1 : i8}`: those that are
-    /// whole numbers.
+    /// The attributes of an operation, `<a = 1 : i8>` or `{a = 1 : i8}`, none where no bracket
+    /// stands.
     ///
     /// # Errors
-    /// If they are not closed.
-    pub fn attributes(&mut self) -> Result<HashMap<&'a str, i64>> {
-        let mut found = HashMap::new();
+    /// If they are not closed, or are no attributes.
+    pub fn attributes(&mut self) -> Result<Attributes<'a>> {
+        let mut found = Attributes::new(self.peek().map_or(self.last_line(), |token| token.line));
         while self.is("<") || self.is("{") {
             let from = self.at + 1;
             self.skip_brackets()?;
-            let inside = &self.tokens[from..self.at];
-            for (i, pair) in inside.windows(3).enumerate() {
-                // A longer number, as `1.5`, is no number of three tokens.
-                let ends = inside.get(i + 3).is_none_or(|next| !next.text.starts_with('.'));
-                if let ("=", Ok(value), true) = (pair[1].text, pair[2].text.parse(), ends) {
-                    found.insert(pair[0].text, value);
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// The attribute of that name of an operation, a list of whole numbers as `<a = [1 : i8, 2]>`
-    /// or `<a = <1 : i8, 2>>`; none where it is missing or is something else.
-    ///
-    /// # Errors
-    /// If the attributes are not closed.
-    pub fn list(&mut self, name: &str) -> Result<Option<Vec<i64>>> {
-        let mut found = None;
-        while self.is("<") || self.is("{") {
-            let from = self.at + 1;
-            self.skip_brackets()?;
-            let inside = &self.tokens[from..self.at];
-            let begin = inside.windows(3).position(|three| {
-                three[0].text == name && three[1].text == "=" && matches!(three[2].text, "[" | "<")
-            });
-            if let Some(begin) = begin {
-                found = numbers(&inside[begin + 3..]);
-            }
+            found.add(&self.tokens[from..self.at - 1])?;
         }
         Ok(found)
     }
 }
 
-/// Numbers with commas between them, their types behind them if they are said, up to a closing
-/// bracket.
-fn numbers(tokens: &[Token<'_>]) -> Option<Vec<i64>> {
-    let end = tokens.iter().position(|token| matches!(token.text, "]" | ">"))?;
-    let each = tokens[..end].split(|token| token.text == ",");
-    let number = |one: &[Token<'_>]| match one {
-        [number] => number.text.parse().ok(),
-        [number, colon, _] if colon.text == ":" => number.text.parse().ok(),
-        _ => None,
-    };
-    each.map(number).collect()
+fn is_open(text: &str) -> bool {
+    matches!(text, "<" | "(" | "[" | "{")
 }
 
 /// The lengths and the elements of a tensor, `8x4x!ct`.
 fn lengths(text: &str) -> (Vec<usize>, &str) {
     let (mut all, mut rest) = (Vec::new(), text);
     while let Some((length, element)) = rest.split_once('x')
+        && length.bytes().all(|b| b.is_ascii_digit())
         && let Ok(length) = length.parse()
     {
         all.push(length);

@@ -1,6 +1,7 @@
 //! One function of a program: its arguments, its operations, its results.
 
 use super::cursor::{Cursor, Type};
+use super::gate::{Function, MOST_COMBINED, count, functions};
 use super::token::Token;
 use super::{MADE_BY, refuse};
 use crate::error::{Error, Result, shown};
@@ -10,11 +11,8 @@ use std::collections::HashMap;
 
 /// What operations are read, for messages.
 const KNOWN: &str = "cggi.and, nand, or, nor, xor, xnor, not, cmux, lut2, lut3, lut4, \
-                     packed_gates, packed_lut3, create_trivial, lwe.encode, \
+                     lut_lincomb, packed_gates, packed_lut3, create_trivial, lwe.encode, \
                      lwe.trivial_encrypt, arith.constant, tensor.extract, tensor.from_elements";
-/// The gates that `cggi.packed_gates` names by numbers.
-const PACKED: [GateKind; 6] =
-    [GateKind::And, GateKind::Nand, GateKind::Or, GateKind::Nor, GateKind::Xor, GateKind::Xnor];
 
 /// A function before its operations are read.
 #[derive(Debug)]
@@ -104,7 +102,7 @@ impl<'a> Signature<'a> {
 #[derive(Clone, Debug)]
 enum Value {
     /// A number in the clear: an index or a bit.
-    Plain(i64),
+    Plain(i128),
     /// An encrypted bit.
     Bit(Wire),
     /// A tensor of them and its lengths.
@@ -118,13 +116,6 @@ struct Body<'a> {
     input_bits: usize,
     /// Gates that operations on tensors stand for: a short text may have very many.
     tensor_gates: usize,
-}
-
-/// What is computed of bits.
-enum Function {
-    Gate(GateKind),
-    /// The entry at the number whose bits they are, highest first.
-    Table(Vec<bool>),
 }
 
 impl<'a> Body<'a> {
@@ -157,7 +148,7 @@ impl<'a> Body<'a> {
     }
 
     /// The next value, which must be a number in the clear.
-    fn plain(&self, cursor: &mut Cursor<'a>) -> Result<i64> {
+    fn plain(&self, cursor: &mut Cursor<'a>) -> Result<i128> {
         match self.value(cursor)? {
             (_, Value::Plain(value)) => Ok(*value),
             (name, _) => refuse(name.line, format!("{} is encrypted here", shown(name.text))),
@@ -203,12 +194,14 @@ impl<'a> Body<'a> {
         cursor.expect("=")?;
         let operation = cursor.next("an operation")?;
         let value = match operation.text {
-            "arith.constant" => Value::Plain(constant(cursor)?),
+            "arith.constant" => {
+                Value::Plain(cursor.number("a constant (`true`, `false` or a whole number)")?.value)
+            }
             "tensor.extract" => Value::Bit(self.extract(cursor)?),
             "tensor.from_elements" => self.tensor(cursor, operation.line)?,
             "lwe.encode" | "lwe.trivial_encrypt" => self.encode(cursor, &operation)?,
             "cggi.create_trivial" => {
-                let value = attribute(cursor, "value", &operation)?;
+                let value = cursor.attributes()?.number("value", operation.text)?.value;
                 cursor.skip_types()?;
                 Value::Bit(self.builder.constant(of_one_bit(value, &operation)?))
             }
@@ -283,8 +276,13 @@ impl<'a> Body<'a> {
             "cggi.lut2" | "cggi.packed_gates" => (2, None),
             "cggi.lut3" | "cggi.packed_lut3" => (3, None),
             "cggi.lut4" => (4, None),
+            "cggi.lut_lincomb" => (count(cursor), None),
             _ => return unknown(operation),
         };
+        if reads > MOST_COMBINED {
+            let why = format!("{} of {reads} bits; at most {MOST_COMBINED}", operation.text);
+            return refuse(operation.line, why);
+        }
         let (lengths, places) = self.operands(cursor, &operation, reads)?;
         if !lengths.is_empty() {
             // A table is as many gates as a tree of its bits has.
@@ -294,24 +292,7 @@ impl<'a> Body<'a> {
                 return refuse(operation.line, why);
             }
         }
-        let functions = match (kind, operation.text) {
-            (Some(kind), _) => {
-                cursor.attributes()?;
-                vec![Function::Gate(kind)]
-            }
-            (None, "cggi.packed_gates") => {
-                let all = list(cursor, "gates", &operation, places.len())?;
-                all.into_iter().map(|number| packed(number, &operation)).collect::<Result<_>>()?
-            }
-            (None, "cggi.packed_lut3") => {
-                let all = list(cursor, "lookup_tables", &operation, places.len())?;
-                all.into_iter().map(|of| table(of, reads, &operation)).collect::<Result<_>>()?
-            }
-            (None, _) => {
-                let all = attribute(cursor, "lookup_table", &operation)?;
-                vec![table(all, reads, &operation)?]
-            }
-        };
+        let functions = functions(cursor, &operation, kind, reads, places.len())?;
         // One for all places, or one for each.
         let wires = places.iter().zip(functions.iter().cycle()).map(|(bits, of)| match of {
             Function::Gate(kind) => self.builder.gate(*kind, bits),
@@ -417,62 +398,8 @@ fn wires(value: &Value) -> &[Wire] {
     }
 }
 
-/// `true`, `false` or `5 : type`
-fn constant(cursor: &mut Cursor<'_>) -> Result<i64> {
-    if cursor.take("true") {
-        return Ok(1);
-    }
-    if cursor.take("false") {
-        return Ok(0);
-    }
-    let value = cursor.number("a constant (`true`, `false` or a whole number)")?;
-    cursor.skip_types()?;
-    Ok(value)
-}
-
-fn attribute(cursor: &mut Cursor<'_>, name: &str, operation: &Token<'_>) -> Result<i64> {
-    match cursor.attributes()?.get(name) {
-        Some(&value) => Ok(value),
-        None => refuse(operation.line, format!("{} without {name} = a number", operation.text)),
-    }
-}
-
-/// An attribute that is a list of numbers, one for each place of a tensor.
-fn list(
-    cursor: &mut Cursor<'_>,
-    name: &str,
-    operation: &Token<'_>,
-    places: usize,
-) -> Result<Vec<i64>> {
-    let text = operation.text;
-    match cursor.list(name)? {
-        Some(all) if all.len() == places => Ok(all),
-        Some(all) => {
-            refuse(operation.line, format!("{text} of {places} bits has {} {name}", all.len()))
-        }
-        None => refuse(operation.line, format!("{text} without {name} = a list of numbers")),
-    }
-}
-
-/// A table of as many bits as a number of `reads` bits has values.
-fn table(of: i64, reads: usize, operation: &Token<'_>) -> Result<Function> {
-    let entries = 1 << reads;
-    if of < 0 || of >> entries != 0 {
-        return refuse(operation.line, format!("a table of {entries} bits cannot be {of}"));
-    }
-    Ok(Function::Table((0..entries).map(|i| of >> i & 1 == 1).collect()))
-}
-
-/// The gate of a number.
-fn packed(number: i64, operation: &Token<'_>) -> Result<Function> {
-    match usize::try_from(number).ok().and_then(|number| PACKED.get(number)) {
-        Some(&kind) => Ok(Function::Gate(kind)),
-        None => refuse(operation.line, format!("packed gates are 0 to 5, not {number}")),
-    }
-}
-
 /// 0 or 1; the one bit of an `i1` may be written as -1.
-fn of_one_bit(value: i64, operation: &Token<'_>) -> Result<bool> {
+fn of_one_bit(value: i128, operation: &Token<'_>) -> Result<bool> {
     match value {
         0 => Ok(false),
         1 | -1 => Ok(true),

@@ -19,8 +19,10 @@
 //! ciphertexts of one bit or tensors of them, the last index the fastest; numbers have their lowest
 //! bit first.
 
+mod attribute;
 mod cursor;
 mod function;
+mod gate;
 mod token;
 
 use crate::error::{Error, Result, shown};

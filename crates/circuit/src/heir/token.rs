@@ -18,6 +18,17 @@ fn in_a_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.')
 }
 
+/// How long a number is, with all that stands against it: what follows a number that is whole is no
+/// token of its own, so `0xE8`, `2e1`, `1.5e-3` and `8x` stay whole.
+fn of_number(rest: &str) -> usize {
+    let whole =
+        |from: usize| from + rest[from..].find(|c| !in_a_name(c)).unwrap_or(rest.len() - from);
+    let end = whole(0);
+    // The exponent of a decimal fraction may have a sign.
+    let signed = rest[..end].contains('.') && rest[..end].ends_with(['e', 'E']);
+    if signed && rest[end..].starts_with(['+', '-']) { whole(end + 1) } else { end }
+}
+
 /// How long the token at the beginning of `rest` is, in bytes.
 fn length(rest: &str) -> Option<usize> {
     let of_name = |from: usize, more: fn(char) -> bool| {
@@ -39,7 +50,8 @@ fn length(rest: &str) -> Option<usize> {
             end + 2
         }
         '-' if rest[1..].starts_with('>') => 2,
-        c if c.is_ascii_digit() => of_name(0, |c| c.is_ascii_digit()),
+        '<' | '>' | '=' if rest[1..].starts_with('=') => 2,
+        c if c.is_ascii_digit() => of_number(rest),
         c if in_a_name(c) => of_name(0, in_a_name),
         c => c.len_utf8(),
     })

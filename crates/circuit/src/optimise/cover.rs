@@ -15,6 +15,11 @@ const KEPT: usize = 10;
 /// Rounds of exact area recovery; a third finds nothing on any circuit of this crate.
 const EXACT_ROUNDS: usize = 2;
 
+/// Most bootstrappings that a node may have to itself where its cuts are compared exactly: what a
+/// comparison walks over is bounded, and all of them together grow with the circuit, not with its
+/// square.
+const MOST_EXACT: usize = 256;
+
 pub(crate) struct Cover<'a> {
     graph: &'a Graph,
     /// Largest variance of a form that may be used.
@@ -174,58 +179,71 @@ impl<'a> Cover<'a> {
         }
     }
 
-    /// Chooses the cut that adds fewest bootstrappings to the cover as it is now.
+    /// Chooses the cut that adds fewest bootstrappings to the cover as it is now; a node on which
+    /// more than [`MOST_EXACT`] depend alone keeps the one that it has.
     fn choose_exactly(&mut self, node: usize) {
         let Some(&present) = self.cut(node).filter(|_| self.readers[node] > 0) else {
             return self.update(node);
         };
-        self.release(&present);
-        let mut best = (usize::MAX, u32::MAX, self.choice[node]);
+        let Some(area) = self.release(&present, MOST_EXACT) else { return self.update(node) };
+        let arrival = self.arrival_of(&present);
+        let mut best = if arrival <= self.required[node] {
+            (area, arrival, self.choice[node])
+        } else {
+            (2 * MOST_EXACT, u32::MAX, self.choice[node])
+        };
         for index in 0..self.cuts[node].len() {
             let cut = self.cuts[node][index];
             let arrival = self.arrival_of(&cut);
-            if self.admits(&cut) && arrival <= self.required[node] {
-                let area = self.claim(&cut);
-                self.release(&cut);
+            if self.admits(&cut)
+                && arrival <= self.required[node]
+                && let Some(area) = self.claim(&cut, best.0)
+            {
+                self.release(&cut, area);
                 best = best.min((area, arrival, index));
             }
         }
         self.choice[node] = best.2;
         let chosen = self.cuts[node][best.2];
-        self.claim(&chosen);
+        self.claim(&chosen, usize::MAX);
         self.update(node);
     }
 
     /// Adds a reader to each leaf; returns how many nodes that brings into use.
-    fn claim(&mut self, cut: &Cut) -> usize {
-        self.walk(cut, |readers| {
-            *readers += 1;
-            *readers == 1
-        })
+    fn claim(&mut self, cut: &Cut, most: usize) -> Option<usize> {
+        self.walk(cut, most, 1, 1)
     }
 
     /// Takes a reader from each leaf; returns how many nodes that puts out of use.
-    fn release(&mut self, cut: &Cut) -> usize {
-        self.walk(cut, |readers| {
-            *readers -= 1;
-            *readers == 0
-        })
+    fn release(&mut self, cut: &Cut, most: usize) -> Option<usize> {
+        self.walk(cut, most, u32::MAX, 0)
     }
 
-    /// Changes the readers of all leaves, and of the leaves of those bootstrapped nodes of which
-    /// `change` says so.
-    fn walk(&mut self, cut: &Cut, change: impl Fn(&mut u32) -> bool) -> usize {
-        let (mut changed, mut left) = (0, cut.leaves().to_vec());
-        while let Some(leaf) = left.pop() {
+    /// Adds `change` to the readers of all leaves, and of the leaves of those bootstrapped nodes
+    /// that have `turned` readers then; returns how many these are. If they are more than `most`,
+    /// nothing is changed.
+    fn walk(&mut self, cut: &Cut, most: usize, change: u32, turned: u32) -> Option<usize> {
+        let (mut changed, mut walked) = (0, cut.leaves().to_vec());
+        let mut next = 0;
+        while let Some(&leaf) = walked.get(next) {
             let leaf = leaf as usize;
-            if change(&mut self.readers[leaf])
+            next += 1;
+            self.readers[leaf] = self.readers[leaf].wrapping_add(change);
+            if self.readers[leaf] == turned
                 && let Some(cut) = self.cuts[leaf].get(self.choice[leaf])
             {
                 changed += 1;
-                left.extend(cut.leaves());
+                walked.extend(cut.leaves());
+            }
+            if changed > most {
+                for &leaf in &walked[..next] {
+                    let readers = &mut self.readers[leaf as usize];
+                    *readers = readers.wrapping_sub(change);
+                }
+                return None;
             }
         }
-        changed
+        Some(changed)
     }
 
     /// Counts readers under the present choice and finds how late each node may be.

@@ -54,8 +54,7 @@ pub(crate) struct Graph {
 
 impl Graph {
     pub fn new(netlist: &Netlist) -> Self {
-        let mut graph =
-            Self { nodes: vec![Node::False], outputs: Vec::new(), known: HashMap::new() };
+        let mut graph = Self::empty();
         let mut literals = vec![Literal::FALSE; netlist.gates().len()];
         for (index, wire) in (0..).zip(netlist.inputs().iter().flat_map(|b| &b.wires)) {
             literals[wire.index()] = Literal::new(graph.node(Node::Input(index)), false);
@@ -68,6 +67,11 @@ impl Graph {
         graph.outputs =
             netlist.outputs().iter().flat_map(|b| &b.wires).map(|w| literals[w.index()]).collect();
         graph
+    }
+
+    /// Without inputs and gates.
+    pub fn empty() -> Self {
+        Self { nodes: vec![Node::False], outputs: Vec::new(), known: HashMap::new() }
     }
 
     /// How many nodes and outputs read each node.
@@ -86,7 +90,8 @@ impl Graph {
         readers
     }
 
-    fn node(&mut self, node: Node) -> u32 {
+    /// Where a node is, which is added if it is new.
+    pub fn node(&mut self, node: Node) -> u32 {
         let nodes = &mut self.nodes;
         *self.known.entry(node).or_insert_with(|| {
             nodes.push(node);
@@ -94,7 +99,7 @@ impl Graph {
         })
     }
 
-    fn and(&mut self, a: Literal, b: Literal) -> Literal {
+    pub fn and(&mut self, a: Literal, b: Literal) -> Literal {
         let (a, b) = (a.min(b), a.max(b));
         match (a, b) {
             (Literal::FALSE, _) => Literal::FALSE,
@@ -109,7 +114,7 @@ impl Graph {
         self.and(a.not(), b.not()).not()
     }
 
-    fn xor(&mut self, a: Literal, b: Literal) -> Literal {
+    pub fn xor(&mut self, a: Literal, b: Literal) -> Literal {
         let inverted = a.inverted() != b.inverted();
         let (a, b) = (a.node().min(b.node()), a.node().max(b.node()));
         let node = match a {

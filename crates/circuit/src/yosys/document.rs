@@ -58,6 +58,15 @@ pub struct Module {
 }
 
 impl Module {
+    /// Whether it has the attribute `top` with another value than 0; Yosys writes values as binary
+    /// digits.
+    pub fn is_top(&self) -> bool {
+        self.attributes.get("top").is_some_and(|value| match value {
+            serde_json::Value::String(digits) => digits.contains('1'),
+            value => value.as_u64() != Some(0),
+        })
+    }
+
     /// What the source calls what a cell of any type drives, where it has a name for it.
     pub fn name_driven_by(&self, cell: &Cell) -> Option<&str> {
         let driven = ["Q", "Y"].iter().find_map(|port| cell.connections.get(*port)?.first())?;
@@ -83,7 +92,26 @@ pub struct Port {
 pub struct Cell {
     #[serde(rename = "type")]
     pub kind: String,
+    /// Of cells whose type Yosys knows, `input`, `output` or `inout`.
+    #[serde(default)]
+    pub port_directions: HashMap<String, String>,
+    #[serde(default)]
     pub connections: HashMap<String, Vec<Bit>>,
+}
+
+/// Types of cells that only say something about a design: where a module was before it was
+/// flattened, what must hold, what a simulator prints.
+const WITHOUT_OUTPUTS: [&str; 8] =
+    ["$scopeinfo", "$print", "$check", "$assert", "$assume", "$live", "$fair", "$cover"];
+
+impl Cell {
+    /// Whether it has no outputs, so that nothing depends on it.
+    pub fn drives_nothing(&self) -> bool {
+        let is_input =
+            |port: &String| self.port_directions.get(port).is_some_and(|of| of == "input");
+        WITHOUT_OUTPUTS.contains(&self.kind.as_str())
+            || !self.connections.is_empty() && self.connections.keys().all(is_input)
+    }
 }
 
 #[derive(Clone, Deserialize)]

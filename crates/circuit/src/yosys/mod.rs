@@ -4,7 +4,7 @@
 
 mod document;
 
-use crate::error::{Error, Result, shown};
+use crate::error::{Error, Result, shown, without_mark};
 use crate::netlist::{GateKind, Netlist, Wire};
 use crate::{Builder, MAX_INPUT_BITS};
 use document::{Bit, Cell, Document, Module, Port};
@@ -101,13 +101,15 @@ impl<'a> Checked<'a> {
 
 impl Netlist {
     /// Reads the top module of a Yosys JSON file, or the only one; ports become buses in the order
-    /// of the file.
+    /// of the file. Cells without outputs compute nothing and are left out: names of scopes
+    /// (`$scopeinfo`), checks and prints (`$check`, `$assert`, `$print`, ..), instances of modules
+    /// that have inputs alone.
     ///
     /// # Errors
     /// [`Error::Yosys`] naming the module, port, cell or net: a type that is no simple gate, an
     /// undefined (`x`) or undriven bit, a net driven twice, a cycle.
     pub fn from_yosys(text: &str) -> Result<Self> {
-        let document: Document = serde_json::from_str(text).or_else(|e| {
+        let document: Document = serde_json::from_str(without_mark(text)).or_else(|e| {
             refuse(format!("line {} column {}", e.line(), e.column()), shown_json(&e.to_string()))
         })?;
         let (name, module) = top(&document.modules.0)?;
@@ -115,6 +117,7 @@ impl Netlist {
             .cells
             .0
             .iter()
+            .filter(|(_, cell)| !cell.drives_nothing())
             .map(|(name, cell)| Checked::new(module, name, cell))
             .collect::<Result<Vec<_>>>()?;
         let mut nets =
@@ -156,18 +159,26 @@ fn shown_json(message: &str) -> String {
 
 /// The module with the attribute `top`, or the only one.
 fn top(modules: &[(String, Module)]) -> Result<(&str, &Module)> {
-    let marked = |m: &&(String, Module)| m.1.attributes.contains_key("top");
+    let marked = |m: &&(String, Module)| m.1.is_top();
     let mut candidates: Vec<_> = modules.iter().filter(marked).collect();
     if candidates.is_empty() {
         candidates = modules.iter().collect();
     }
+    let names = || {
+        let first: Vec<String> = candidates.iter().take(8).map(|(name, _)| shown(name)).collect();
+        let more = candidates.len() - first.len();
+        first.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+    };
     match candidates[..] {
         [(name, module)] => Ok((name, module)),
+        [] => refuse("modules", "there is no module"),
         _ => refuse(
             "modules",
             format!(
-                "{} candidates for the top module; mark one with the attribute `top`",
-                candidates.len()
+                "{} candidates for the top module, {}: mark one with the attribute `top`, as \
+                 `hierarchy -top` does",
+                candidates.len(),
+                names()
             ),
         ),
     }

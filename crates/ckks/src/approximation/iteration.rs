@@ -132,12 +132,6 @@ impl GoldschmidtInverse {
         }
         y
     }
-
-    /// The largest magnitude of a slope on the interval, measured.
-    pub(crate) fn slope(&self) -> f64 {
-        let (least, most) = self.magnitudes();
-        slope(least, most, |x| self.evaluate(x.copysign(self.lo)))
-    }
 }
 
 /// 1/sqrt(x) by Newton's iteration, y' = a y - b x y^3, on an interval above 0; times x it is the
@@ -257,11 +251,6 @@ impl NewtonInverseSqrt {
         let first = self.guess.0 + self.guess.1 * x;
         self.steps.iter().fold(first, |y, &(a, b)| a * y - b * x * y * y * y)
     }
-
-    /// The largest magnitude of a slope on the interval, measured.
-    pub(crate) fn slope(&self) -> f64 {
-        slope(self.lo, self.hi, |x| self.evaluate(x))
-    }
 }
 
 /// Points from `least` to `most`, both positive, evenly in their logarithms; the ends are among
@@ -273,14 +262,6 @@ fn points(least: f64, most: f64) -> impl Iterator<Item = f64> {
         POINTS => most,
         _ => least * (ratio * f64::from(i) / f64::from(POINTS)).exp(),
     })
-}
-
-fn slope(least: f64, most: f64, f: impl Fn(f64) -> f64) -> f64 {
-    let pairs = points(least, most).zip(points(least, most).skip(1));
-    pairs
-        .map(|(a, b)| ((f(b) - f(a)) / (b - a)).abs())
-        .filter(|s| s.is_finite())
-        .fold(0.0, f64::max)
 }
 
 /// The first of what 0, 1, 2, .. steps make (levels, error, it) that is good enough.
@@ -322,9 +303,6 @@ mod tests {
                 assert_eq!(inverse.levels(), [1, 3, 4, 5, 6, 7, 8, 9][steps]);
                 assert_eq!(inverse.steps(), steps);
             }
-            // As steep as 1/x where x is least, as soon as it is near.
-            let slope = GoldschmidtInverse::with_steps(lo..=hi, 14).unwrap().slope();
-            assert!((slope * least * least - 1.0).abs() < 0.01, "{slope}");
             // The largest of |1 - x y_0|.
             let line = GoldschmidtInverse::with_steps(lo..=hi, 0).unwrap();
             let measured = (0..=10_000)
@@ -388,8 +366,6 @@ mod tests {
                 let first = |x: f64| (constant + slope * x) * x.sqrt();
                 assert!((first(lo) - first(hi)).abs() < 1e-9 * first(lo));
             }
-            let slope = NewtonInverseSqrt::with_steps(lo..=hi, 12).unwrap().slope();
-            assert!((slope * 2.0 * lo.powf(1.5) - 1.0).abs() < 0.01, "{slope}");
         }
     }
 

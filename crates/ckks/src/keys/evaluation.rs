@@ -1,13 +1,15 @@
 //! The public keys of one user, compact.
 
-use super::switching::{SecretLimbs, SwitchingKey};
+use super::switching::{self, SecretLimbs, SwitchingKey};
 use super::{ClientKey, KeyKind, KeyPart, KeyRange, SwitchingKeySource};
+use crate::program::{Chain, ChainShape, FirstFactor};
 use crate::{CkksParameters, Error, Result, error, wire};
 use girih_backend::Progress;
 use girih_ring::sampler::PublicStream;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
 use girih_rlwe::{KeyId, MaskSeed, SetId};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Switching keys of one client key, by what they are for: what a device loads.
@@ -55,13 +57,16 @@ impl EvaluationKeys {
             progress.report("evaluation keys", done, total);
         };
         let secrets: &SecretLimbs = client.secret_limbs();
+        let first = first_factors(client, wanted.keys())?;
         let mut keys = BTreeMap::new();
         for (kind, range) in wanted {
             let number = kind.number().to_le_bytes();
             let fresh = client.entropy().fresh("a switching key", &[&number])?;
             let positions = range.positions(set);
+            let diagonal = diagonal_of(set, kind, &first)?;
+            let what = (range, &diagonal[..]);
             let key =
-                SwitchingKey::generate(client.host(), range, &positions, secrets, &fresh, &report)?;
+                SwitchingKey::generate(client.host(), what, &positions, secrets, &fresh, &report)?;
             keys.insert(kind, key);
         }
         Ok(Self { set: set.clone(), set_id: SetId::of(set), id: client.key_id(), keys })
@@ -146,8 +151,13 @@ impl EvaluationKeys {
     /// # Errors
     /// As [`EvaluationKeys::from_bytes`], and for another set.
     pub fn from_bytes_for(set: &CkksParameters, bytes: &[u8]) -> Result<Self> {
-        // One key for each rotation, for the conjugation, and three more.
-        let most = (set.slots() + 3) * (4 * KeyKind::Multiplication.words(set) + 64);
+        // One key for each rotation, for the conjugation, three more, and those of first transforms
+        // of any number of slots.
+        let first = set.bootstrapping().filter(|b| b.first_transform_by_keys()).map_or(0, |b| {
+            let log2 = set.slots().ilog2();
+            (1 + log2 as usize) << b.coefficients_to_slots_stages(log2, log2)[0]
+        });
+        let most = (set.slots() + 3 + first) * (4 * KeyKind::Multiplication.words(set) + 64);
         Self::read(open_for(wire::EVALUATION_KEYS, set, most, bytes)?)
     }
 
@@ -181,6 +191,43 @@ impl EvaluationKeys {
             keys.insert(kind, SwitchingKey::from_parts(range, seed, bodies));
         }
         Ok(Self { set_id: SetId::of(&set), set, id, keys })
+    }
+}
+
+/// The first transforms, by log2 of their slots, whose keys are among `kinds`.
+fn first_factors<'a>(
+    client: &ClientKey,
+    kinds: impl Iterator<Item = &'a KeyKind>,
+) -> Result<BTreeMap<u8, FirstFactor>> {
+    let mut found = BTreeMap::new();
+    for kind in kinds {
+        let &KeyKind::First { log2_slots, .. } = kind else { continue };
+        if let Entry::Vacant(place) = found.entry(log2_slots) {
+            let chain = Chain::new(ChainShape::from(client.set()))?;
+            let encoder = client.host().encoder();
+            place.insert(FirstFactor::new(&chain, 1 << log2_slots, encoder)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The coefficients of the diagonal of a key of a first transform; none of other keys.
+fn diagonal_of(
+    set: &CkksParameters,
+    kind: KeyKind,
+    first: &BTreeMap<u8, FirstFactor>,
+) -> Result<Vec<i64>> {
+    let KeyKind::First { log2_slots, g } = kind else { return Ok(Vec::new()) };
+    let rows = first[&log2_slots].rows();
+    match rows.iter().find(|row| row.g == g) {
+        Some(row) => Ok(switching::diagonal(set, row)),
+        None => Err(Error::Unsupported {
+            set: set.name().into(),
+            why: format!(
+                "{kind} belongs to no row: the exponents are {:?}",
+                rows.iter().map(|row| row.g).collect::<Vec<_>>()
+            ),
+        }),
     }
 }
 

@@ -14,6 +14,15 @@ pub enum KeyKind {
     DenseToSparse,
     /// From the sparse secret to the dense one.
     SparseToDense,
+    /// For a row of the first transform of a bootstrapping of 2^`log2_slots` slots, in sets that
+    /// do it by keys: from a diagonal times the sparse secret to what X -> X^g takes to s, under
+    /// the primes of the top level and the first two auxiliary ones. g is 1 for one of them.
+    First {
+        /// log2 of the slots: keys of one number do not serve another.
+        log2_slots: u8,
+        /// The exponent.
+        g: u32,
+    },
     /// For the automorphism X -> X^g: from s to what the automorphism takes to s.
     Galois(u32),
 }
@@ -40,6 +49,7 @@ impl KeyKind {
             Self::DenseToSparse => 1,
             Self::SparseToDense => 2,
             Self::Galois(g) => (1 << 16) + u64::from(g),
+            Self::First { log2_slots, g } => (1 + u64::from(log2_slots)) << 20 | u64::from(g),
         }
     }
 
@@ -49,6 +59,10 @@ impl KeyKind {
             0 => Some(Self::Multiplication),
             1 => Some(Self::DenseToSparse),
             2 => Some(Self::SparseToDense),
+            _ if number >= 1 << 20 => {
+                let log2_slots = u8::try_from((number >> 20) - 1).ok()?;
+                Some(Self::First { log2_slots, g: (number & ((1 << 20) - 1)) as u32 })
+            }
             _ => u32::try_from(number.checked_sub(1 << 16)?).ok().map(Self::Galois),
         }
     }
@@ -64,6 +78,27 @@ impl KeyKind {
             Self::DenseToSparse | Self::SparseToDense if set.bootstrapping().is_none() => {
                 unsupported(format!("{self} belongs to a bootstrapping, which the set has not"))
             }
+            Self::SparseToDense | Self::First { .. }
+                if set.bootstrapping().is_some_and(|b| {
+                    b.first_transform_by_keys() != matches!(self, Self::First { .. })
+                }) =>
+            {
+                unsupported(format!("{self} is not how the set's bootstrapping raises the modulus"))
+            }
+            Self::First { .. } if set.bootstrapping().is_none() => {
+                unsupported(format!("{self} belongs to a bootstrapping, which the set has not"))
+            }
+            Self::First { log2_slots, g }
+                if 1 << log2_slots > set.slots()
+                    || g % 2 == 0
+                    || g as usize >= 2 * set.degree() =>
+            {
+                unsupported(format!(
+                    "{self} belongs to no row: slots are up to {}, exponents odd and below {}",
+                    set.slots(),
+                    2 * set.degree()
+                ))
+            }
             Self::Galois(g) if g % 2 == 0 || g == 1 || g as usize >= 2 * set.degree() => {
                 unsupported(format!(
                     "X -> X^{g} needs no key or is no automorphism: take an odd exponent from 3 to \
@@ -78,7 +113,7 @@ impl KeyKind {
     /// Number of digits of this key under `set`.
     pub fn digits(self, set: &CkksParameters) -> usize {
         match self {
-            Self::DenseToSparse | Self::SparseToDense => 1,
+            Self::DenseToSparse | Self::SparseToDense | Self::First { .. } => 1,
             _ => set.chain().digits().len(),
         }
     }
@@ -88,6 +123,10 @@ impl KeyKind {
         let chain = set.chain();
         match self {
             Self::DenseToSparse => sparse_positions(set),
+            Self::First { .. } => {
+                let top = chain.base(chain.top_level());
+                top.chain(chain.auxiliary().take(SPARSE_AUXILIARY)).collect()
+            }
             _ => (0..chain.moduli().len()).collect(),
         }
     }
@@ -96,6 +135,8 @@ impl KeyKind {
     pub(super) fn carrying(self, set: &CkksParameters, digit: usize) -> Range<usize> {
         let chain = set.chain();
         match self {
+            // The diagonal has the factor P' in its scale.
+            Self::First { .. } => 0..chain.moduli().len(),
             Self::DenseToSparse => chain.base(0),
             Self::SparseToDense => 0..chain.full_len(),
             _ => chain.digits()[digit].clone(),
@@ -120,6 +161,10 @@ impl std::fmt::Display for KeyKind {
             Self::Multiplication => f.write_str("the relinearisation key"),
             Self::DenseToSparse => f.write_str("the key from the dense to the sparse secret"),
             Self::SparseToDense => f.write_str("the key from the sparse to the dense secret"),
+            Self::First { log2_slots, g } => write!(
+                f,
+                "the key of X -> X^{g} of a bootstrapping's first transform of 2^{log2_slots} slots"
+            ),
             Self::Galois(g) => write!(f, "the Galois key of X -> X^{g}"),
         }
     }

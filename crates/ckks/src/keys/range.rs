@@ -8,7 +8,7 @@ use std::ops::Range;
 /// and no others. A key that serves levels up to half of the chain is a quarter as large as one
 /// that serves all.
 ///
-/// Its words are those that the key for all levels has there, and so are results. The two keys of
+/// Its words are those that the key for all levels has there, and so are results. Keys from or to
 /// the sparse secret have one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyRange {
@@ -35,7 +35,10 @@ impl KeyKind {
 impl KeyRange {
     /// Whether the level says anything: keys of the sparse secret have one size.
     pub(crate) fn has_levels(self) -> bool {
-        !matches!(self.kind, KeyKind::DenseToSparse | KeyKind::SparseToDense)
+        !matches!(
+            self.kind,
+            KeyKind::DenseToSparse | KeyKind::SparseToDense | KeyKind::First { .. }
+        )
     }
 
     /// The same with a level that `set` has: the top one where that is all the same.

@@ -4,6 +4,7 @@ use super::kind::{KeyKind, sparse_positions};
 use super::{KeyPart, KeyRange, domain};
 use crate::host::HostRing;
 use crate::params::{ERROR_DEVIATION, SPARSE_AUXILIARY};
+use crate::program::FirstRow;
 use crate::{CkksParameters, Error, Result, error};
 use girih_backend::BackendError;
 use girih_ring::Automorphism;
@@ -55,7 +56,15 @@ impl SecretLimbs {
     }
 
     /// The secret switched from, and the target's, at one position.
-    fn pair(&self, host: &HostRing, kind: KeyKind, position: usize) -> [Zeroizing<Vec<u32>>; 2] {
+    ///
+    /// `diagonal` is what a key of the first transform multiplies the sparse secret by.
+    fn pair(
+        &self,
+        host: &HostRing,
+        kind: KeyKind,
+        diagonal: &[i64],
+        position: usize,
+    ) -> [Zeroizing<Vec<u32>>; 2] {
         let dense = Self::limb(&self.dense, self.degree, position);
         let sparse = || {
             let limbs = self.sparse.as_ref().expect("sets with a bootstrapping have one");
@@ -69,38 +78,68 @@ impl SecretLimbs {
             }
             KeyKind::DenseToSparse => [dense, sparse()],
             KeyKind::SparseToDense => [sparse(), dense],
-            KeyKind::Galois(g) => {
-                let phi = Automorphism::new(self.degree, g as usize).expect("a checked exponent");
-                let mut target = Zeroizing::new(vec![0; self.degree]);
-                phi.inverse().apply(&dense, &mut target);
-                [dense, target]
+            KeyKind::First { g, .. } => {
+                let (mut from, mut public) = (sparse(), vec![0; self.degree]);
+                host.evaluations(position, diagonal, &mut public);
+                from.iter_mut().zip(&public).for_each(|(s, &m)| *s = modulus.mul(*s, m));
+                [from, self.moved_back(dense, g)]
             }
+            KeyKind::Galois(g) => [dense.clone(), self.moved_back(dense, g)],
         }
+    }
+
+    /// What X -> X^g takes to the secret with the evaluations `limb`.
+    fn moved_back(&self, limb: Zeroizing<Vec<u32>>, g: u32) -> Zeroizing<Vec<u32>> {
+        if g == 1 {
+            return limb;
+        }
+        let phi = Automorphism::new(self.degree, g as usize).expect("a checked exponent");
+        let mut target = Zeroizing::new(vec![0; self.degree]);
+        phi.inverse().apply(&limb, &mut target);
+        target
     }
 }
 
+/// All N coefficients of the diagonal that a row of the first transform multiplies by.
+pub(super) fn diagonal(set: &CkksParameters, row: &FirstRow) -> Vec<i64> {
+    let mut whole = vec![0; set.degree()];
+    let gap = set.degree() / row.plaintext.len();
+    whole.iter_mut().step_by(gap).zip(row.plaintext.iter()).for_each(|(to, &c)| *to = c);
+    whole
+}
+
 /// Refuses to put the sparse secret under anything but level 0 and two auxiliary primes: its small
-/// weight is safe only under a small modulus (Bossuat, Troncoso-Pastoriza and Hubaux 2022).
-fn check_sparse_base(set: &CkksParameters, kind: KeyKind, positions: &[usize]) -> Result<()> {
-    let allowed = sparse_positions(set);
-    if kind != KeyKind::DenseToSparse || positions == allowed {
+/// weight is safe only under a small modulus (Bossuat, Troncoso-Pastoriza and Hubaux 2022). And a
+/// key of the first transform with other auxiliary primes than those that its diagonal counts with.
+fn check_base(set: &CkksParameters, kind: KeyKind, positions: &[usize]) -> Result<()> {
+    let (allowed, otherwise) = match kind {
+        KeyKind::DenseToSparse => {
+            (sparse_positions(set), "under a larger modulus the sparse secret can be found")
+        }
+        KeyKind::First { .. } => {
+            (kind.positions(set), "its diagonal is made for a division by their product")
+        }
+        _ => return Ok(()),
+    };
+    if positions == allowed {
         return Ok(());
     }
     Err(Error::Unsupported {
         set: set.name().into(),
         why: format!(
             "{kind} may have limbs at the positions {allowed:?} and nowhere else, not at \
-             {positions:?}: under a larger modulus the sparse secret can be found"
+             {positions:?}: {otherwise}"
         ),
     })
 }
 
 impl SwitchingKey {
     /// Makes the key with limbs at `positions`, which are those of its range, on all threads;
-    /// `done` hears how many limbs were finished.
+    /// `done` hears how many limbs were finished. `diagonal` is that of a key of the first
+    /// transform.
     pub(super) fn generate(
         host: &HostRing,
-        range: KeyRange,
+        (range, diagonal): (KeyRange, &[i64]),
         positions: &[usize],
         secrets: &SecretLimbs,
         fresh: &Fresh,
@@ -108,7 +147,7 @@ impl SwitchingKey {
     ) -> Result<Self> {
         let (set, kind) = (host.set(), range.kind);
         kind.check(set)?;
-        check_sparse_base(set, kind, positions)?;
+        check_base(set, kind, positions)?;
         let (degree, chain, digits) = (set.degree(), set.chain(), range.digits(set));
         let gaussian = Gaussian::new(ERROR_DEVIATION).expect("in the sampler's range");
         // One error integer a coefficient, reduced into all limbs.
@@ -124,6 +163,8 @@ impl SwitchingKey {
             .collect();
         let auxiliary = match kind {
             KeyKind::DenseToSparse => SPARSE_AUXILIARY,
+            // Its diagonal has the factor in its scale.
+            KeyKind::First { .. } => 0,
             _ => chain.auxiliary_len(),
         };
         let mut bodies = zeroed(digits.len() * positions.len() * degree)?;
@@ -135,7 +176,7 @@ impl SwitchingKey {
         }
         limbs.into_par_iter().zip(positions).for_each(|(rows, &position)| {
             let modulus = chain.moduli()[position];
-            let [from, target] = secrets.pair(host, kind, position);
+            let [from, target] = secrets.pair(host, kind, diagonal, position);
             let product = chain.auxiliary().take(auxiliary);
             let product = product.fold(1, |product, i| modulus.mul(product, chain.prime(i)));
             let mut error = Zeroizing::new(vec![0; degree]);

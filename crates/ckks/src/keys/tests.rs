@@ -1,9 +1,9 @@
 use super::*;
 use crate::host::HostRing;
 use crate::params::{CkksParameters, ERROR_DEVIATION};
+use crate::program::FirstFactor;
 use crate::{Ciphertext, Complex64};
 use girih_backend::{NoProgress, Progress};
-use girih_ring::Automorphism;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use switching::SecretLimbs;
 
@@ -94,6 +94,16 @@ fn sparse_and_real_vectors_come_back() {
     }
 }
 
+/// The secret that X -> X^g takes to `d`: the automorphism of the coefficients, by another way than
+/// the code's.
+fn moved_back(d: &[i8], g: u32) -> Vec<i8> {
+    let mut image = vec![0i8; d.len()];
+    for (k, at) in (0..d.len()).map(|k| k * g as usize % (2 * d.len())).enumerate() {
+        image[k] = if at < d.len() { d[at] } else { -d[at - d.len()] };
+    }
+    image
+}
+
 /// Rows of a key: centred `b + a s - g s'`, which must be the same small integer in every limb.
 fn check_rows(
     set: &CkksParameters,
@@ -120,24 +130,40 @@ fn check_rows(
                 KeyKind::Multiplication => (square, dense),
                 KeyKind::DenseToSparse => (dense, sparse),
                 KeyKind::SparseToDense => (sparse, dense),
-                KeyKind::Galois(g) => {
-                    // The automorphism of the coefficients, by another way than the code's.
-                    let phi = Automorphism::new(degree, g as usize).expect("odd").inverse();
-                    let mut image = vec![0i8; degree];
-                    for (k, &x) in d.iter().enumerate() {
-                        let (to, negate) = phi.coefficient(k);
-                        image[to] = if negate { -x } else { x };
+                KeyKind::First { log2_slots, g } => {
+                    let shape = crate::program::ChainShape::from(set);
+                    let of = crate::program::Chain::new(shape).expect("a chain");
+                    let made = FirstFactor::new(&of, 1 << log2_slots, host.encoder());
+                    let made = made.expect("it has one");
+                    let row = made.rows().iter().find(|row| row.g == g).expect("a row");
+                    let gap = degree / row.plaintext.len();
+                    // M times the sparse secret, term by term in integers.
+                    let mut product = vec![0i128; degree];
+                    for (i, &m) in row.plaintext.iter().enumerate() {
+                        for (j, &s) in s.iter().enumerate().filter(|(_, s)| **s != 0) {
+                            let (at, term) = (i * gap + j, i128::from(m) * i128::from(s));
+                            product[at % degree] += if at < degree { term } else { -term };
+                        }
                     }
-                    (dense, evaluations(&image))
+                    let mut from: Vec<_> =
+                        product.iter().map(|&c| modulus.reduce_i128(c)).collect();
+                    host.transform(position).forward(&mut from);
+                    (from, evaluations(&moved_back(d, g)))
                 }
+                KeyKind::Galois(g) => (dense, evaluations(&moved_back(d, g))),
             };
             // P on the digit's primes, 0 elsewhere.
             let carries = match kind {
                 KeyKind::DenseToSparse => chain.base(0).contains(&position),
                 KeyKind::SparseToDense => position < chain.full_len(),
+                KeyKind::First { .. } => true,
                 _ => chain.digits()[digit].contains(&position),
             };
-            let count = if kind == KeyKind::DenseToSparse { 2 } else { chain.auxiliary_len() };
+            let count = match kind {
+                KeyKind::DenseToSparse => 2,
+                KeyKind::First { .. } => 0,
+                _ => chain.auxiliary_len(),
+            };
             let product = chain.product(chain.auxiliary().take(count)) % modulus.value();
             let product = product.to_u32_digits().first().copied().unwrap_or(0);
             let g = if carries { product } else { 0 };
@@ -171,12 +197,16 @@ fn check_rows(
     assert!((rms(all.into_iter()) - ERROR_DEVIATION).abs() < few, "{kind}");
 }
 
+/// A ternary secret, and one of weight 32.
+fn secrets() -> (Vec<i8>, Vec<i8>) {
+    let dense = values(1024).into_iter().map(|z| (z.re * 1.5).round() as i8).take(1024);
+    (dense.collect(), (0..1024).map(|i| [0i8, 1, 0, -1][i % 4] * i8::from(i < 64)).collect())
+}
+
 #[test]
 fn every_row_of_every_key_hides_what_it_should() {
     let set = toy();
-    let mut secrets = values(1024).into_iter().map(|z| (z.re * 1.5).round() as i8);
-    let dense: Vec<_> = secrets.by_ref().take(1024).collect();
-    let sparse: Vec<_> = (0..1024).map(|i| [0i8, 1, 0, -1][i % 4] * i8::from(i < 64)).collect();
+    let (dense, sparse) = secrets();
     let client =
         ClientKey::from_secrets(&set, dense.clone(), Some(sparse.clone())).expect("valid secrets");
     let kinds = [
@@ -194,6 +224,65 @@ fn every_row_of_every_key_hides_what_it_should() {
     let read = EvaluationKeys::from_bytes(&keys.to_bytes().expect("small")).expect("its own bytes");
     assert_eq!(read.kinds(), keys.kinds());
     check_rows(&set, &read, kinds[0], &dense, &sparse);
+}
+
+/// Keys of the first transform: rows are e + M s, under masks of their own, and the key maker
+/// refuses other bases, other rows, and other sets.
+#[test]
+fn keys_of_the_first_transform_hide_diagonals_times_the_sparse_secret() {
+    let set = self::set("INSECURE_CKKS_D40_30BIT_LOW_N10");
+    let shape = crate::program::ChainShape::from(&set);
+    let chain = crate::program::Chain::new(shape).expect("a chain");
+    let (dense, sparse) = secrets();
+    let client =
+        ClientKey::from_secrets(&set, dense.clone(), Some(sparse.clone())).expect("valid secrets");
+    for (slots, traced) in [(512, 1), (64, 8), (4, 32)] {
+        let first = FirstFactor::new(&chain, slots, client.host().encoder()).expect("it has one");
+        assert_eq!((first.rows().len(), first.traced()), (32, traced));
+        let all: Vec<_> = first.kinds().collect();
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 32);
+        let kinds = [all[0], all[1], all[31]];
+        assert!(matches!(kinds[0], KeyKind::First { g: 1, .. }));
+        let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("they are made");
+        let mut masks: Vec<Vec<u32>> = Vec::new();
+        for kind in kinds {
+            assert_eq!(KeyKind::of_number(kind.number()), Some(kind));
+            assert_eq!(kind.positions(&set), (0..47).collect::<Vec<_>>());
+            check_rows(&set, &keys, kind, &dense, &sparse);
+            let mut mask = vec![0; 1024];
+            keys.limb(kind, 0, KeyPart::Mask, 0, &mut mask).expect("it is there");
+            assert!(!masks.contains(&mask), "{kind} shares its mask");
+            masks.push(mask);
+        }
+        assert_eq!(copy(&keys).kinds(), keys.kinds());
+    }
+    let log2_slots = 9;
+    let kind = KeyKind::First { log2_slots, g: 1 };
+    let fresh = client.entropy().fresh("a test", &[]).expect("seeded");
+    let secrets: &SecretLimbs = client.secret_limbs();
+    let right = kind.positions(&set);
+    let diagonal = vec![1; 1024];
+    let make = |positions: &[usize]| {
+        let what = (kind.into(), &diagonal[..]);
+        SwitchingKey::generate(client.host(), what, positions, secrets, &fresh, &|_| ())
+    };
+    assert!(make(&right).is_ok());
+    let all: Vec<_> = (0..set.chain().moduli().len()).collect();
+    for wrong in [&all[..], &right[..46], &right[1..]] {
+        let text = make(wrong).expect_err("must be refused").to_string();
+        assert!(text.contains("made for a division by their product"), "{text}");
+    }
+    let refused = |client: &ClientKey, kind: KeyKind| {
+        let made = EvaluationKeys::generate(client, [kind], &NoProgress);
+        made.expect_err("must be refused").to_string()
+    };
+    assert!(refused(&client, KeyKind::First { log2_slots, g: 3 }).contains("belongs to no row"));
+    assert!(refused(&client, KeyKind::First { log2_slots: 10, g: 1 }).contains("up to 512"));
+    assert!(refused(&client, KeyKind::SparseToDense).contains("not how the set's bootstrapping"));
+    let text = refused(&self::client(&toy()), kind);
+    assert!(text.contains("not how the set's bootstrapping"), "{text}");
+    let plain = self::client(&self::set("INSECURE_CKKS_N14_D40_N10"));
+    assert!(refused(&plain, kind).contains("which the set has not"));
 }
 
 #[test]
@@ -281,13 +370,19 @@ fn the_sparse_secret_meets_no_other_base() {
     let right = kind.positions(&set);
     assert_eq!(right, [2, 3, 47, 48]);
     for wrong in [&all[..], &[2, 3, 47], &[2, 3, 48, 49], &[1, 2, 3, 47, 48]] {
-        let made =
-            SwitchingKey::generate(client.host(), kind.into(), wrong, secrets, &fresh, &|_| ());
+        let made = SwitchingKey::generate(
+            client.host(),
+            (kind.into(), &[]),
+            wrong,
+            secrets,
+            &fresh,
+            &|_| (),
+        );
         let text = made.expect_err("must be refused").to_string();
         assert!(text.contains("the sparse secret can be found"), "{text}");
     }
     assert!(
-        SwitchingKey::generate(client.host(), kind.into(), &right, secrets, &fresh, &|_| ())
+        SwitchingKey::generate(client.host(), (kind.into(), &[]), &right, secrets, &fresh, &|_| ())
             .is_ok()
     );
 }

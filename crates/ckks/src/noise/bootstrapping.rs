@@ -1,7 +1,7 @@
 //! The errors of a bootstrapping.
 
 use super::NoiseModel;
-use crate::params::BootstrappingParameters;
+use crate::params::{BootstrappingParameters, ERROR_DEVIATION, SPARSE_AUXILIARY};
 use crate::{Error, Result};
 
 /// What a bootstrapping adds, in units of slots of magnitude at most 1.
@@ -123,8 +123,8 @@ impl NoiseModel {
     /// Where slots-to-coefficients comes first, noise is derived, but for that of the correction.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a set without bootstrapping, for a message ratio that it cannot
-    /// take, and for too few slots.
+    /// [`Error::Unsupported`] for a set without bootstrapping, and for a message ratio that it cannot
+    /// take.
     pub fn bootstrapping(&self, rho: u32, slots: usize) -> Result<BootstrappingNoise> {
         let set = &self.set;
         let unsupported = |why: String| Error::Unsupported { set: set.name().into(), why };
@@ -147,7 +147,7 @@ impl NoiseModel {
             let divisions = if b.arcsine_levels() == 0 { 1.0 } else { CORRECTION };
             (reduction * 2.0 / self.degree() + divisions * rounding * rounding).sqrt()
         } else {
-            (reduction + self.to_coefficients(b, rho, slots)?).sqrt()
+            (reduction + self.to_coefficients(b, rho, slots)).sqrt()
         };
         // A slot of magnitude 1, all of it in one coefficient, against Q_0: 2^-rho but for the
         // rounding of the message's factor.
@@ -174,6 +174,22 @@ impl NoiseModel {
         let argument = 2.0 * std::f64::consts::PI * ratio;
         let reduction = Reduction { degree: degree as u32, coefficient: factor, argument };
         Ok(BootstrappingNoise { noise, sine, sine_of_constants: of_constants, reduction })
+    }
+
+    /// Variance of a coefficient that the first transform by keys adds at the top level, where the
+    /// set has one: r N Q_0^2/12 3.19^2 / P'^2 of its r keys, which is next to nothing, and one
+    /// division. The fit of [`NoiseModel::bootstrapping`] holds with it: the divisions that it takes
+    /// the place of add as much.
+    pub fn first_transform(&self) -> Option<f64> {
+        let (set, chain) = (&self.set, self.set.chain());
+        let b = set.bootstrapping().filter(|b| b.first_transform_by_keys())?;
+        let log2_most = chain.log2_degree() - 1;
+        let keys = f64::from(b.coefficients_to_slots_stages(log2_most, log2_most)[0] as u32);
+        let few = chain.auxiliary().take(SPARSE_AUXILIARY);
+        let ratio = chain.log2_product(chain.base(0)) - chain.log2_product(few);
+        let variance = ERROR_DEVIATION * ERROR_DEVIATION / 12.0;
+        let product = libm::exp2(keys + 2.0 * ratio) * self.degree() * variance;
+        Some(product + self.rounding())
     }
 
     /// How likely a bootstrapping fails. After the modulus was raised a coefficient is the message
@@ -213,9 +229,9 @@ impl NoiseModel {
     }
 
     /// Variance that the slots-to-coefficients transforms add.
-    fn to_coefficients(&self, b: &BootstrappingParameters, rho: u32, slots: usize) -> Result<f64> {
+    fn to_coefficients(&self, b: &BootstrappingParameters, rho: u32, slots: usize) -> f64 {
         let set = &self.set;
-        let stages = b.slots_to_coefficients_stages(slots.ilog2())?;
+        let stages = b.slots_to_coefficients_stages(slots.ilog2());
         let out = b.eval_mod_output_level();
         let last = set.scale(b.output_level()).expect("a normal level");
         let shift = libm::exp2(f64::from(b.slots_to_coefficients_shift()));
@@ -235,7 +251,7 @@ impl NoiseModel {
             sum += rounding * rounding * libm::exp2(later as f64);
             scale = scale_out;
         }
-        Ok(sum)
+        sum
     }
 }
 

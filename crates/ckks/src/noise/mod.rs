@@ -37,7 +37,8 @@ impl Noise {
         Self { deviation: 0.0, magnitude }
     }
 
-    /// Of a sum or a difference.
+    /// Of a sum or a difference of ciphertexts with independent errors. Servers know which errors
+    /// are not ([`Estimate`](crate::server::Estimate)).
     pub fn sum(self, other: Self) -> Self {
         Self {
             deviation: self.deviation.hypot(other.deviation),
@@ -45,7 +46,8 @@ impl Noise {
         }
     }
 
-    /// Of the product of two ciphertexts, before its own roundings: `m1 e2 + m2 e1 + e1 e2`.
+    /// Of the product of two ciphertexts with independent errors, before its own roundings: `m1 e2
+    /// + m2 e1 + e1 e2`.
     pub fn product(self, other: Self) -> Self {
         let cross = self.magnitude * other.deviation;
         let other_cross = other.magnitude * self.deviation;
@@ -188,7 +190,8 @@ impl NoiseModel {
     }
 
     /// Deviation of what a decryption shows: of a vector of n < N/2 slots, each error is the mean
-    /// of N/2n.
+    /// of N/2n. The deviation of a ciphertext is such that this holds, also where those N/2n are not
+    /// independent.
     pub fn decrypted(&self, noise: Noise, slots: usize) -> Noise {
         let share = (2.0 * slots as f64 / self.degree()).sqrt();
         Noise { deviation: noise.deviation * share, ..noise }

@@ -1,7 +1,6 @@
 //! What a set says of its bootstrapping.
 
 use super::LevelKind;
-use crate::{Error, Result};
 
 /// The checked bootstrapping data of a set.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +10,10 @@ pub struct BootstrappingParameters {
     pub(super) to_coefficients: usize,
     pub(super) to_slots: usize,
     pub(super) to_slots_shift: i32,
+    pub(super) to_slots_shifts: Vec<i32>,
+    pub(super) to_slots_stages: Vec<usize>,
+    pub(super) first_by_keys: bool,
+    pub(super) baby_steps: Vec<(usize, usize)>,
     pub(super) to_coefficients_shift: i32,
     pub(super) eval_mod_scale: f64,
     pub(super) interval: u32,
@@ -82,10 +85,10 @@ impl BootstrappingParameters {
 
     /// The top level, that coefficients-to-slots starts at.
     pub fn top_level(&self) -> usize {
-        self.eval_mod_level() + self.to_slots
+        self.eval_mod_level() + self.to_slots - usize::from(self.first_by_keys)
     }
 
-    /// Number of transforms from coefficients to slots, a level each.
+    /// Number of transforms from coefficients to slots, a level each but for a first one by keys.
     pub fn coefficients_to_slots(&self) -> usize {
         self.to_slots
     }
@@ -96,8 +99,29 @@ impl BootstrappingParameters {
     }
 
     /// log2 of the label's factor after each transform to slots but the last.
-    pub fn coefficients_to_slots_shift(&self) -> i32 {
-        self.to_slots_shift
+    pub fn coefficients_to_slots_shifts(&self) -> Vec<i32> {
+        if self.to_slots_shifts.is_empty() {
+            vec![self.to_slots_shift; self.to_slots - 1]
+        } else {
+            self.to_slots_shifts.clone()
+        }
+    }
+
+    /// Whether the first transform to slots is done by keys while the modulus is raised
+    /// ([`KeyKind::First`](crate::KeyKind::First)), which takes no level.
+    pub fn first_transform_by_keys(&self) -> bool {
+        self.first_by_keys
+    }
+
+    /// Stages as the set lists them, for all slots; none where they have equal shares.
+    pub(crate) fn stages_listed(&self) -> &[usize] {
+        &self.to_slots_stages
+    }
+
+    /// Pairs of a number of diagonals and the baby steps of a transform of so many; others follow
+    /// a fixed rule.
+    pub fn baby_steps(&self) -> &[(usize, usize)] {
+        &self.baby_steps
     }
 
     /// log2 of the label's factor after each transform to coefficients but the last.
@@ -137,48 +161,74 @@ impl BootstrappingParameters {
         }
     }
 
-    /// Butterfly stages of each coefficients-to-slots transform for n = 2^`log2_slots` slots, in
-    /// the order of application.
+    /// Butterfly stages of each coefficients-to-slots transform for n = 2^`log2_slots` slots
+    /// of 2^`log2_most` = N/2, in the order of application.
     ///
-    /// Each takes `floor(log2 n / groups)`; what remains goes one each to groups 1, 3, 4, .. and
-    /// last to 2, counted from 1.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] where a transform would have no stage.
-    pub fn coefficients_to_slots_stages(&self, log2_slots: u32) -> Result<Vec<usize>> {
-        let mut order: Vec<_> = (0..self.to_slots).filter(|&i| i != 1).collect();
-        order.extend((self.to_slots > 1).then_some(1));
-        stages(log2_slots, &order)
+    /// Unless the set lists them, each takes `floor(log2 n / groups)`; what remains goes one each
+    /// to groups 1, 3, 4, .. and last to 2, counted from 1. A listed number is for all slots; fewer
+    /// take equal shares. A first transform by keys loses a stage for each halving of the slots,
+    /// as its keys add up what repeats then, and the others keep theirs until it has none left.
+    pub fn coefficients_to_slots_stages(&self, log2_most: u32, log2_slots: u32) -> Vec<usize> {
+        let (most, slots) = (log2_most as usize, log2_slots.min(log2_most) as usize);
+        to_slots_stages(&self.to_slots_stages, (self.to_slots, self.first_by_keys), most, slots)
     }
 
     /// Butterfly stages of each slots-to-coefficients transform for n = 2^`log2_slots` slots, in
     /// the order of application; what remains after an equal share goes one each to groups 1, 2, ..
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] where a transform would have no stage.
-    pub fn slots_to_coefficients_stages(&self, log2_slots: u32) -> Result<Vec<usize>> {
-        stages(log2_slots, &(0..self.to_coefficients).collect::<Vec<_>>())
+    pub fn slots_to_coefficients_stages(&self, log2_slots: u32) -> Vec<usize> {
+        shares(log2_slots as usize, &(0..self.to_coefficients).collect::<Vec<_>>())
     }
 }
 
-/// Equal shares, and what remains to the first groups of `order`.
-fn stages(log2_slots: u32, order: &[usize]) -> Result<Vec<usize>> {
-    let (total, groups) = (log2_slots as usize, order.len());
-    if total < groups {
-        return Err(Error::Unsupported {
-            set: "bootstrapping".into(),
-            why: format!(
-                "{} slots are too few: at least {} are needed, and a vector repeats: \
-                 with_slots({}) says so",
-                1u64 << total,
-                1 << groups,
-                1 << groups
-            ),
-        });
+/// Equal shares, and what remains to the first groups of `order`. Where there are fewer stages than
+/// groups, some groups have none.
+pub(crate) fn shares(stages: usize, order: &[usize]) -> Vec<usize> {
+    let groups = order.len();
+    let mut shares = vec![stages / groups; groups];
+    for &group in &order[..stages % groups] {
+        shares[group] += 1;
     }
-    let mut stages = vec![total / groups; groups];
-    for &group in &order[..total % groups] {
-        stages[group] += 1;
+    shares
+}
+
+/// The stages of the transforms to slots: `listed` for all 2^`log2_most` slots, or none listed;
+/// `groups` transforms, the first by keys or not.
+pub(crate) fn to_slots_stages(
+    listed: &[usize],
+    (groups, by_keys): (usize, bool),
+    log2_most: usize,
+    log2_slots: usize,
+) -> Vec<usize> {
+    let equal = |stages: usize| {
+        let mut order: Vec<_> = (0..groups).filter(|&i| i != 1).collect();
+        order.extend((groups > 1).then_some(1));
+        shares(stages, &order)
+    };
+    let full = if listed.is_empty() { equal(log2_most) } else { listed.to_vec() };
+    let fewer = log2_most - log2_slots;
+    match full.split_first() {
+        _ if fewer == 0 => full,
+        Some((&first, rest)) if by_keys => {
+            let kept = first.saturating_sub(fewer);
+            let others = match first >= fewer {
+                true => rest.to_vec(),
+                false => shares(log2_slots, &(0..rest.len()).collect::<Vec<_>>()),
+            };
+            [vec![kept], others].concat()
+        }
+        _ => equal(log2_slots),
     }
-    Ok(stages)
+}
+
+/// Diagonals of a giant step, by the number of diagonals: as listed, or by the rule of all others.
+pub(crate) fn baby_steps(count: usize, listed: &[(usize, usize)]) -> usize {
+    match listed.iter().find(|(diagonals, _)| *diagonals == count) {
+        Some(&(_, steps)) => steps,
+        None => match count {
+            0..=4 => count.max(1),
+            15 | 16 => 4,
+            31 | 32 | 63 | 64 => 8,
+            _ => 1 << (count.ilog2() + 1).div_ceil(2),
+        },
+    }
 }

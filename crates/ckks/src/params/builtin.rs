@@ -1,5 +1,6 @@
 //! The table of built-in sets: files, and small rings over the same primes for tests.
 
+use super::bootstrapping::shares;
 use super::{CkksParameters, INSECURE, ParameterLiteral, check};
 use std::sync::OnceLock;
 
@@ -14,6 +15,10 @@ const FILES: &[&str] = &[
     include_str!("../../sets/CKKS_D40_ARCSINE.toml"),
     include_str!("../../sets/CKKS_D40_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_D40_30BIT_STC_FIRST.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT_LOW.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT_14.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT_LOW_STC_FIRST.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT_14_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_N15_D40.toml"),
     include_str!("../../sets/CKKS_N14_D40.toml"),
 ];
@@ -32,6 +37,11 @@ const SMALL: &[(&str, u32)] = &[
     ("CKKS_D40_ARCSINE", 10),
     ("CKKS_D40_STC_FIRST", 10),
     ("CKKS_D40_30BIT_STC_FIRST", 10),
+    ("CKKS_D40_30BIT_LOW", 10),
+    ("CKKS_D40_30BIT_LOW", 12),
+    ("CKKS_D40_30BIT_14", 10),
+    ("CKKS_D40_30BIT_LOW_STC_FIRST", 10),
+    ("CKKS_D40_30BIT_14_STC_FIRST", 10),
     ("CKKS_N14_D40", 10),
 ];
 
@@ -49,7 +59,16 @@ fn tables() -> &'static (Vec<CkksParameters>, Vec<CkksParameters>) {
         let literals: Vec<_> = FILES.iter().map(literal).collect();
         let small = |&(name, log2_degree): &(&str, u32)| {
             let literal = literals.iter().find(|literal| literal.name == name);
-            let literal = literal.expect("the name of a file").clone();
+            let mut literal = literal.expect("the name of a file").clone();
+            if let Some(listed) =
+                literal.bootstrapping.as_mut().and_then(|b| b.coefficients_to_slots_stages.as_mut())
+            {
+                // The first has as many keys, the others share what is left.
+                let left = log2_degree as usize - 1 - listed[0] as usize;
+                let order: Vec<usize> = (0..listed.len() - 1).collect();
+                let others = shares(left, &order).into_iter().map(|s| s as i64);
+                *listed = std::iter::once(listed[0]).chain(others).collect();
+            }
             read(&ParameterLiteral {
                 name: format!("{INSECURE}{name}_N{log2_degree}"),
                 description: Some(format!("{name} over a small ring, for tests: no security")),

@@ -126,7 +126,15 @@ fn bootstrapping(
             as usize,
         arcsine_levels: arcsine_levels as usize,
         slots_first: literal.slots_to_coefficients_first.unwrap_or(false),
+        to_slots_stages: stages(literal, chain)?,
+        to_slots_shifts: shifts(literal)?,
+        first_by_keys: literal.first_transform_by_keys.unwrap_or(false),
+        baby_steps: baby_steps(literal)?,
     };
+    if found.first_by_keys && found.to_slots < 2 {
+        let rule = "must be 2 or more: where the first is done by keys, another ends the way";
+        return Err(Error::parameter("coefficients_to_slots", found.to_slots, rule));
+    }
     if found.slots_first && found.normal <= found.to_coefficients {
         let rule = format!(
             "must exceed {}: slots-to-coefficients comes first and takes the lowest levels",
@@ -156,6 +164,57 @@ fn bootstrapping(
     Ok(found)
 }
 
+/// The listed stages of the transforms to slots.
+fn stages(literal: &BootstrappingLiteral, chain: &ModulusChain) -> Result<Vec<usize>> {
+    let field = "coefficients_to_slots_stages";
+    let listed = literal.coefficients_to_slots_stages.as_deref().unwrap_or(&[]);
+    // 2^8 keys of a first transform take gigabytes.
+    let listed: Vec<usize> = listed
+        .iter()
+        .map(|&s| within(field, s, 1, 8).map(|s| s as usize))
+        .collect::<Result<_>>()?;
+    let (count, sum) = (literal.coefficients_to_slots, chain.log2_degree() as usize - 1);
+    if !listed.is_empty() && (listed.len() as i64 != count || listed.iter().sum::<usize>() != sum) {
+        let rule = format!("must be {count} numbers, one a transform, with the sum {sum}");
+        return Err(Error::parameter(field, format!("{listed:?}"), rule));
+    }
+    Ok(listed)
+}
+
+/// The listed factors of labels between the transforms to slots.
+fn shifts(literal: &BootstrappingLiteral) -> Result<Vec<i32>> {
+    let field = "coefficients_to_slots_shifts";
+    let Some(listed) = &literal.coefficients_to_slots_shifts else { return Ok(Vec::new()) };
+    let count = literal.coefficients_to_slots - 1;
+    if listed.len() as i64 != count || listed.is_empty() {
+        let rule = format!("must be {count} numbers, one after each transform but the last");
+        return Err(Error::parameter(field, format!("{listed:?}"), rule));
+    }
+    if literal.coefficients_to_slots_shift != 0 {
+        let rule = "must be 0 where coefficients_to_slots_shifts says it for each transform";
+        let value = literal.coefficients_to_slots_shift;
+        return Err(Error::parameter("coefficients_to_slots_shift", value, rule));
+    }
+    listed.iter().map(|&shift| within(field, shift, -30, 30).map(|s| s as i32)).collect()
+}
+
+/// The listed numbers of baby steps.
+fn baby_steps(literal: &BootstrappingLiteral) -> Result<Vec<(usize, usize)>> {
+    let field = "baby_steps";
+    let listed = literal.baby_steps.as_deref().unwrap_or(&[]);
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for &[diagonals, steps] in listed {
+        let diagonals = within(field, diagonals, 1, 1024)? as usize;
+        let steps = within(field, steps, 1, 1024)? as usize;
+        if !steps.is_power_of_two() || found.iter().any(|(other, _)| *other == diagonals) {
+            let rule = "must be a power of two for each number of diagonals, each listed once";
+            return Err(Error::parameter(field, format!("[{diagonals}, {steps}]"), rule));
+        }
+        found.push((diagonals, steps));
+    }
+    Ok(found)
+}
+
 /// Ratios of levels must be near the scale that products have there.
 fn check_levels(set: &CkksParameters) -> Result<()> {
     let chain = set.chain();
@@ -171,10 +230,14 @@ fn check_levels(set: &CkksParameters) -> Result<()> {
             _ => set.0.scale,
         };
         let (drop, want) = (set.rescale_ratio(level).log2(), scale.log2());
-        if (drop - want).abs() >= 0.5 {
+        // A level of the reduction may be larger, which takes bits and does no harm: its scale
+        // grows by half of that.
+        let reduces = set.bootstrapping().is_some_and(|b| level > b.eval_mod_output_level());
+        let above = if reduces { 2.0 } else { 0.5 };
+        if drop - want >= above || want - drop >= 0.5 {
             let rule = format!(
                 "level {level} must be larger than the one below by a factor within 2^0.5 of the \
-                 scale 2^{want:.2}"
+                 scale 2^{want:.2}, or 2^2 above it in the modular reduction"
             );
             return Err(Error::parameter("states", format!("a factor 2^{drop:.2}"), rule));
         }

@@ -353,6 +353,10 @@ impl GeneratorRequest {
                 sparse_weight: 32,
                 arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels as i64),
                 slots_to_coefficients_first: b.slots_to_coefficients_first.then_some(true),
+                coefficients_to_slots_stages: None,
+                coefficients_to_slots_shifts: None,
+                first_transform_by_keys: None,
+                baby_steps: None,
             }
         });
         let literal = ParameterLiteral {

@@ -53,9 +53,10 @@ pub struct BootstrappingLiteral {
     pub normal_levels: i64,
     /// Levels, and transforms, from slots to coefficients.
     pub slots_to_coefficients: i64,
-    /// Levels, and transforms, from coefficients to slots.
+    /// Transforms from coefficients to slots, a level each, but none for a first one by keys.
     pub coefficients_to_slots: i64,
-    /// log2 of the factor that the label takes after each transform to slots but the last.
+    /// log2 of the factor that the label takes after each transform to slots but the last; 0 where
+    /// `coefficients_to_slots_shifts` lists them.
     pub coefficients_to_slots_shift: i64,
     /// log2 of the factor that the label takes after each transform to coefficients but the last.
     pub slots_to_coefficients_shift: i64,
@@ -74,6 +75,22 @@ pub struct BootstrappingLiteral {
     /// out: at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots_to_coefficients_first: Option<bool>,
+    /// Butterfly stages of each transform to slots where all slots are in use; their sum is log2
+    /// of N/2. Left out: equal shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coefficients_to_slots_stages: Option<Vec<i64>>,
+    /// log2 of the factor that the label takes after each transform to slots but the last, if they
+    /// differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coefficients_to_slots_shifts: Option<Vec<i64>>,
+    /// Whether the first transform to slots is done by keys while the modulus is raised, at no
+    /// level; left out: it takes one as the others do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_transform_by_keys: Option<bool>,
+    /// Pairs of a number of diagonals and the baby steps that transforms of so many take, both
+    /// ways; other numbers of diagonals, all if left out, take the steps of a fixed rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baby_steps: Option<Vec<[i64; 2]>>,
 }
 
 impl ParameterLiteral {

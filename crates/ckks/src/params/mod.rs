@@ -1,7 +1,7 @@
 //! Parameter sets: primes, levels, scales, digits, bootstrapping data; all checked before use.
 
 mod adjust;
-mod bootstrapping;
+pub(crate) mod bootstrapping;
 mod builtin;
 mod chain;
 mod check;
@@ -293,6 +293,10 @@ impl CkksParameters {
                 sparse_weight: b.sparse_weight as i64,
                 arcsine_levels: (b.arcsine_levels > 0).then_some(b.arcsine_levels as i64),
                 slots_to_coefficients_first: b.slots_first.then_some(true),
+                coefficients_to_slots_stages: listed(b.to_slots_stages.iter().map(|&s| s as i64)),
+                coefficients_to_slots_shifts: listed(b.to_slots_shifts.iter().map(|&s| s.into())),
+                first_transform_by_keys: b.first_by_keys.then_some(true),
+                baby_steps: listed(b.baby_steps.iter().map(|&(k, s)| [k as i64, s as i64])),
             }),
         }
     }
@@ -306,6 +310,12 @@ impl CkksParameters {
         let rule = format!("{self} has levels 0 to {top}");
         Err(Error::Level { operation: operation.into(), level, rule })
     }
+}
+
+/// The items of a list, as a field of a file: none where there are none.
+fn listed<T>(items: impl Iterator<Item = T>) -> Option<Vec<T>> {
+    let items: Vec<_> = items.collect();
+    (!items.is_empty()).then_some(items)
 }
 
 /// What the names of sets without security begin with.

@@ -138,6 +138,14 @@ pub(super) fn judge(set: &CkksParameters) -> Security {
             found.primal_hybrid, found.dual_hybrid, found.search
         );
     }
+    if set.bootstrapping().is_some_and(|b| b.first_transform_by_keys()) {
+        let top = chain.base(chain.top_level());
+        let log2_first = chain.log2_product(top.chain(chain.auxiliary().take(SPARSE_AUXILIARY)));
+        text += &format!(
+            ". Keys of the first transform encrypt multiples of the sparse secret under the dense \
+             one with {log2_first:.2} bits of modulus, a part of QP"
+        );
+    }
     let warning =
         set.is_insecure().then(|| format!("{set} is a toy for tests: it has no security at all"));
     Security { estimate, log2_modulus, largest_log2_modulus: largest, text: text + ".", warning }

@@ -227,11 +227,92 @@ fn sparse_packing_shares_stages_as_stated() {
         (9, [3, 2, 2, 2], [3, 3, 3]),
         (11, [3, 2, 3, 3], [4, 4, 3]),
         (4, [1, 1, 1, 1], [2, 1, 1]),
+        // Fewer stages than transforms: some do nothing.
+        (3, [1, 0, 1, 1], [1, 1, 1]),
+        (1, [1, 0, 0, 0], [1, 0, 0]),
+        (0, [0, 0, 0, 0], [0, 0, 0]),
     ] {
-        assert_eq!(b.coefficients_to_slots_stages(log2).expect("enough"), cts);
-        assert_eq!(b.slots_to_coefficients_stages(log2).expect("enough"), stc);
+        assert_eq!(b.coefficients_to_slots_stages(15, log2), cts);
+        assert_eq!(b.slots_to_coefficients_stages(log2), stc);
     }
-    assert!(b.coefficients_to_slots_stages(3).is_err());
+}
+
+/// CKKS_D40 with `change` of its bootstrapping.
+fn changed(change: impl Fn(&mut BootstrappingLiteral)) -> Result<CkksParameters> {
+    let mut literal = ParameterLiteral { name: "MINE".into(), ..d40().literal() };
+    change(literal.bootstrapping.as_mut().expect("it has one"));
+    CkksParameters::new(&literal)
+}
+
+#[test]
+fn sets_state_how_transforms_are_divided() {
+    let set = changed(|b| {
+        b.coefficients_to_slots_stages = Some(vec![5, 3, 3, 4]);
+        b.coefficients_to_slots_shift = 0;
+        b.coefficients_to_slots_shifts = Some(vec![2, 1, 0]);
+        b.baby_steps = Some(vec![[15, 8], [63, 16]]);
+    });
+    let set = set.expect("a set");
+    let b = set.bootstrapping().expect("it has one");
+    assert_eq!(b.coefficients_to_slots_stages(15, 15), [5, 3, 3, 4]);
+    assert_eq!(b.coefficients_to_slots_stages(15, 9), [3, 2, 2, 2]);
+    assert_eq!(b.coefficients_to_slots_shifts(), [2, 1, 0]);
+    assert_eq!(d40().bootstrapping().expect("it has one").coefficients_to_slots_shifts(), [1; 3]);
+    let steps = |count| bootstrapping::baby_steps(count, b.baby_steps());
+    assert_eq!([3, 15, 16, 31, 32, 63, 64].map(steps), [3, 8, 4, 8, 8, 16, 8]);
+    // The same numbers come back from bytes and files.
+    use girih_rlwe::ParameterSet;
+    let bytes = set.to_canonical();
+    assert_eq!(CkksParameters::from_canonical(&bytes).as_ref(), Ok(&set));
+    assert_eq!(CkksParameters::from_toml(&set.to_toml()).ok(), Some(set));
+    let mut longer = d40().to_canonical();
+    assert!(bytes.len() > longer.len());
+    longer.extend([0; 4]);
+    assert!(CkksParameters::from_canonical(&longer).is_err());
+    let refused = |change: &dyn Fn(&mut BootstrappingLiteral)| {
+        changed(change).expect_err("must be refused").to_string()
+    };
+    for (text, expected) in [
+        (refused(&|b| b.coefficients_to_slots_stages = Some(vec![5, 3, 4])), "4 numbers"),
+        (refused(&|b| b.coefficients_to_slots_stages = Some(vec![5, 3, 3, 3])), "the sum 15"),
+        (refused(&|b| b.coefficients_to_slots_stages = Some(vec![9, 3, 2, 1])), "1..=8"),
+        (refused(&|b| b.coefficients_to_slots_shifts = Some(vec![1, 1])), "3 numbers"),
+        (refused(&|b| b.coefficients_to_slots_shifts = Some(vec![1; 3])), "must be 0 where"),
+        (refused(&|b| b.baby_steps = Some(vec![[15, 6]])), "a power of two"),
+        (refused(&|b| b.baby_steps = Some(vec![[15, 8], [15, 4]])), "each listed once"),
+        (refused(&|b| b.baby_steps = Some(vec![[0, 8]])), "1..=1024"),
+        (refused(&|b| b.first_transform_by_keys = Some(true)), "there must be 28 states"),
+    ] {
+        assert!(text.contains(expected), "{text} should say {expected}");
+    }
+}
+
+/// The sets whose first transform is done by keys: sizes as designed, and what each key is under.
+#[test]
+fn sets_with_a_first_transform_by_keys() {
+    for (name, levels, log2_modulus, log2_first, bits) in [
+        ("CKKS_D40_30BIT_LOW", [13, 16, 24, 27], 1670.6, "1370.76", 136.8),
+        ("CKKS_D40_30BIT_14", [14, 17, 25, 28], 1730.4, "1430.5", 131.6),
+        ("CKKS_D40_30BIT_LOW_STC_FIRST", [14, 16, 24, 27], 1670.6, "1370.76", 136.8),
+        ("CKKS_D40_30BIT_14_STC_FIRST", [15, 17, 25, 28], 1730.4, "1430.5", 131.6),
+    ] {
+        let set = CkksParameters::by_name(name).expect("built in");
+        let b = set.bootstrapping().expect("it has one");
+        let found =
+            [b.output_level(), b.eval_mod_output_level(), b.eval_mod_level(), b.top_level()];
+        assert_eq!(found, levels, "{name}");
+        assert!((set.log2_modulus() - log2_modulus).abs() < 0.06, "{name}");
+        let security = set.security();
+        assert!((security.estimate.dense - bits).abs() < 0.06, "{name}: {}", security.text);
+        let said = format!("dense one with {log2_first}");
+        assert!(security.text.contains(&said), "{name}: {}", security.text);
+        // All slots, half of them, and fewer than the first transform has stages for.
+        assert_eq!(b.coefficients_to_slots_stages(15, 15), [5, 3, 3, 4]);
+        assert_eq!(b.coefficients_to_slots_stages(15, 14), [4, 3, 3, 4]);
+        assert_eq!(b.coefficients_to_slots_stages(15, 10), [0, 3, 3, 4]);
+        assert_eq!(b.coefficients_to_slots_stages(15, 9), [0, 3, 3, 3]);
+        assert_eq!(b.coefficients_to_slots_stages(15, 0), [0; 4]);
+    }
 }
 
 fn vector(name: &str) -> serde_json::Value {
@@ -393,7 +474,7 @@ fn every_broken_rule_is_named() {
     assert!(text.contains("name = 3"), "{text}");
     assert!(CkksParameters::from_toml("nonsense").is_err());
     let text = CkksParameters::by_name("CKKS_D41").expect_err("there is none").to_string();
-    assert!(text.contains("CKKS_D40") && text.contains("INSECURE_CKKS_D40_N10"), "{text}");
+    assert!(text.contains("nearest are CKKS_D40"), "{text}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use girih_backend::poly::{Basis, Factor, RingShape};
 use girih_ring::Modulus;
 use num_bigint::{BigInt, BigUint};
 
+use super::dft::TransformRule;
 use super::digits::LevelDigits;
 use super::error::RecordError;
 use super::exact;
@@ -57,9 +58,17 @@ pub struct BootstrappingShape {
     /// Groups of slots-to-coefficients.
     pub stc_groups: usize,
     /// log2 by which labels grow after each group of coefficients-to-slots but the last.
-    pub cts_shift: i32,
-    /// The same for slots-to-coefficients.
+    pub cts_shifts: Vec<i32>,
+    /// The same for slots-to-coefficients, equal for all of them.
     pub stc_shift: i32,
+    /// Stages of each group of coefficients-to-slots where all slots are in use; none: equal
+    /// shares.
+    pub cts_stages: Vec<usize>,
+    /// Whether the first group of coefficients-to-slots is done by keys while the modulus is
+    /// raised, and takes no level.
+    pub first_by_keys: bool,
+    /// Pairs of a number of diagonals and its baby steps; others follow a fixed rule.
+    pub baby_steps: Vec<(usize, usize)>,
     /// K: the interval of the sine is [-K, K]; its fit is for 16.
     pub interval: u32,
     /// r, double angles; the fit is for 3.
@@ -78,6 +87,28 @@ pub struct BootstrappingShape {
     /// Slots-to-coefficients before the modulus is raised, on levels `stc_groups` to 1, instead of
     /// at the end.
     pub stc_first: bool,
+}
+
+impl Default for BootstrappingShape {
+    /// No groups and no normal levels: EvalMod alone, with the scale 2^58.
+    fn default() -> Self {
+        Self {
+            effective_level: 0,
+            cts_groups: 0,
+            stc_groups: 0,
+            cts_shifts: Vec::new(),
+            stc_shift: 0,
+            cts_stages: Vec::new(),
+            first_by_keys: false,
+            baby_steps: Vec::new(),
+            interval: 16,
+            double_angles: 3,
+            sine_scale: 2f64.powi(58),
+            sparse_auxiliary: SPARSE_AUXILIARY,
+            arcsine_levels: 0,
+            stc_first: false,
+        }
+    }
 }
 
 impl BootstrappingShape {
@@ -108,7 +139,27 @@ impl BootstrappingShape {
 
     /// The top level, at which coefficients-to-slots starts.
     pub fn top(&self) -> usize {
-        self.sine_input() + self.cts_groups
+        self.sine_input() + self.cts_groups - usize::from(self.first_by_keys)
+    }
+
+    /// How coefficients-to-slots is divided into transforms.
+    pub fn to_slots(&self) -> TransformRule<'_> {
+        TransformRule {
+            groups: self.cts_groups,
+            stages: &self.cts_stages,
+            first_by_keys: self.first_by_keys,
+            baby_steps: &self.baby_steps,
+        }
+    }
+
+    /// How slots-to-coefficients is.
+    pub fn to_coefficients(&self) -> TransformRule<'_> {
+        TransformRule {
+            stages: &[],
+            first_by_keys: false,
+            groups: self.stc_groups,
+            ..self.to_slots()
+        }
     }
 }
 
@@ -135,8 +186,11 @@ impl From<&CkksParameters> for ChainShape {
                 effective_level: b.output_level(),
                 cts_groups: b.coefficients_to_slots(),
                 stc_groups: b.slots_to_coefficients(),
-                cts_shift: b.coefficients_to_slots_shift(),
+                cts_shifts: b.coefficients_to_slots_shifts(),
                 stc_shift: b.slots_to_coefficients_shift(),
+                cts_stages: b.stages_listed().to_vec(),
+                first_by_keys: b.first_transform_by_keys(),
+                baby_steps: b.baby_steps().to_vec(),
                 interval: b.interval(),
                 double_angles: b.double_angles(),
                 sine_scale: b.eval_mod_scale(),

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use num_complex::Complex64;
 
 use super::error::RecordError;
+use crate::params::bootstrapping::{baby_steps, shares, to_slots_stages};
 
 /// exp(2 pi i numerator / denominator).
 fn root(numerator: i64, denominator: i64) -> Complex64 {
@@ -39,6 +40,14 @@ pub struct Group {
     /// Diagonal k at rotation stride k, already rotated by -R_i; by its period;
     /// none where it is zero.
     pub stored: Vec<Option<Vec<Complex64>>>,
+}
+
+impl Group {
+    /// A transform without a stage: its one diagonal is 1.
+    fn identity(n: usize, rotated_by: i64) -> Self {
+        let stored = vec![Some(vec![Complex64::new(1.0, 0.0)])];
+        Self { stride: n, offset: 0, rotated_by, baby_steps: 1, stored }
+    }
 }
 
 /// The stage S_len of n slots, or its inverse.
@@ -91,52 +100,78 @@ fn compose(second: &Diagonals, first: &Diagonals, n: usize) -> Diagonals {
     product
 }
 
-/// Stages of each of `groups` transforms for n = 2^log2_slots: equal shares, and one more each for
-/// the first groups of `order` (ckks.md section 12).
-fn shares(log2_slots: usize, order: &[usize]) -> Result<Vec<usize>, RecordError> {
-    let groups = order.len();
-    if log2_slots < groups {
-        let (slots, least) = (1u64 << log2_slots, 1u64 << groups);
+/// How many transforms there are, the stages of each, and how their diagonals are divided into
+/// steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransformRule<'a> {
+    /// Transforms.
+    pub groups: usize,
+    /// The stages of each where all slots are in use; none: equal shares.
+    pub stages: &'a [usize],
+    /// Whether the first is done by keys.
+    pub first_by_keys: bool,
+    /// Pairs of a number of diagonals and its baby steps; others follow a fixed rule.
+    pub baby_steps: &'a [(usize, usize)],
+}
+
+impl TransformRule<'_> {
+    /// So many transforms, and fixed rules for the rest.
+    pub fn of(groups: usize) -> Self {
+        Self { groups, ..Self::default() }
+    }
+
+    fn check(&self, n: usize, most: usize) -> Result<(), RecordError> {
+        if n.is_power_of_two() && most.is_power_of_two() && n <= most && self.groups > 0 {
+            return Ok(());
+        }
         let why = format!(
-            "{slots} slots are too few for {groups} transforms: a vector repeats, so that it is one \
-             of {least} slots as well; with_slots({least}) says so"
+            "{} transforms of {n} slots of {most}: one at least is needed, of a power of two",
+            self.groups
         );
-        return Err(RecordError::Shape { operation: "bootstrapping", why });
+        Err(RecordError::Shape { operation: "bootstrapping", why })
     }
-    let mut stages = vec![log2_slots / groups; groups];
-    for &group in &order[..log2_slots % groups] {
-        stages[group] += 1;
-    }
-    Ok(stages)
 }
 
-/// The transforms that take slots to coefficients' slots, in the order of application.
+/// The transforms that take coefficients of n slots, of `most` that there could be, to slots, in
+/// the order of application. One without a stage is the identity.
 ///
 /// # Errors
-/// When there are fewer stages than groups.
-pub fn coefficients_to_slots(n: usize, groups: usize) -> Result<Vec<Group>, RecordError> {
-    let mut order: Vec<usize> = (0..groups).filter(|&group| group != 1).collect();
-    order.extend((groups > 1).then_some(1));
-    Ok(chain(n, &shares(n.ilog2() as usize, &order)?, true))
+/// When the slots are no powers of two, or there is no transform.
+pub fn coefficients_to_slots(
+    n: usize,
+    most: usize,
+    rule: TransformRule<'_>,
+) -> Result<Vec<Group>, RecordError> {
+    rule.check(n, most)?;
+    let [n_log2, most] = [n, most].map(|slots| slots.ilog2() as usize);
+    let groups = (rule.groups, rule.first_by_keys);
+    let stages = to_slots_stages(rule.stages, groups, most, n_log2);
+    Ok(chain(n, &stages, true, rule.baby_steps))
 }
 
-/// The transforms back, in the order of application.
+/// The transforms back, in the order of application, in equal shares.
 ///
 /// # Errors
-/// When there are fewer stages than groups.
-pub fn slots_to_coefficients(n: usize, groups: usize) -> Result<Vec<Group>, RecordError> {
-    let order: Vec<usize> = (0..groups).collect();
-    Ok(chain(n, &shares(n.ilog2() as usize, &order)?, false))
+/// As [`coefficients_to_slots`].
+pub fn slots_to_coefficients(n: usize, rule: TransformRule<'_>) -> Result<Vec<Group>, RecordError> {
+    rule.check(n, n)?;
+    let order: Vec<usize> = (0..rule.groups).collect();
+    Ok(chain(n, &shares(n.ilog2() as usize, &order), false, rule.baby_steps))
 }
 
-fn chain(n: usize, sizes: &[usize], inverse: bool) -> Vec<Group> {
+fn chain(n: usize, sizes: &[usize], inverse: bool, steps: &[(usize, usize)]) -> Vec<Group> {
     let log2 = n.ilog2() as usize;
     // log2 of len / 2, in the order of application.
     let halves: Vec<usize> = if inverse { (0..log2).rev().collect() } else { (0..log2).collect() };
     let mut done = 0;
     let mut rotated_by = 0i64;
     let mut groups = Vec::new();
-    for (i, &size) in sizes.iter().enumerate() {
+    let full = sizes.iter().filter(|size| **size > 0).count();
+    for &size in sizes {
+        if size == 0 {
+            groups.push(Group::identity(n, rotated_by));
+            continue;
+        }
         let ours = &halves[done..done + size];
         done += size;
         let mut matrix = stage(n, 2 << ours[0], inverse);
@@ -145,9 +180,9 @@ fn chain(n: usize, sizes: &[usize], inverse: bool) -> Vec<Group> {
         }
         let stride = 1usize << ours.iter().min().expect("a group has a stage");
         let wide = ours.contains(&(log2 - 1));
-        let outer = if inverse { i + 1 == sizes.len() } else { i == 0 };
+        let outer = if inverse { done == log2 } else { done == size };
         let (offset, count) = match () {
-            _ if sizes.len() == 1 => (0, 1 << size),
+            _ if full == 1 => (0, 1 << size),
             _ if wide => (1, 1 << size),
             _ if outer => (-(1i64 << size), 2 << size),
             _ => (-((1i64 << size) - 1), (2 << size) - 1),
@@ -159,18 +194,8 @@ fn chain(n: usize, sizes: &[usize], inverse: bool) -> Vec<Group> {
             let used = diagonal.iter().any(|x| !is_zero(x));
             used.then(|| super::transform::rotate(diagonal, -rotated_by))
         });
-        let stored = stored.collect();
-        groups.push(Group { stride, offset, rotated_by, baby_steps: baby_steps(count), stored });
+        let (stored, baby_steps) = (stored.collect(), baby_steps(count, steps));
+        groups.push(Group { stride, offset, rotated_by, baby_steps, stored });
     }
     groups
-}
-
-/// Diagonals of a giant step, by the number of diagonals.
-pub(crate) fn baby_steps(count: usize) -> usize {
-    match count {
-        0..=4 => count.max(1),
-        15 | 16 => 4,
-        31 | 32 | 63 | 64 => 8,
-        _ => 1 << (count.ilog2() + 1).div_ceil(2),
-    }
 }

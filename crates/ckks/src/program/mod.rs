@@ -45,9 +45,11 @@ mod polynomial;
 mod recorder;
 mod transform;
 
-pub use bootstrap::{BootstrappingPlan, RaiseSteps, Variant};
+pub use bootstrap::{
+    BootstrappingPlan, FirstFactor, FirstFactorSteps, FirstRow, RaiseSteps, Variant,
+};
 pub use chain::{BootstrappingShape, Chain, ChainShape};
-pub use dft::{Diagonals, Group, coefficients_to_slots, slots_to_coefficients};
+pub use dft::{Diagonals, Group, TransformRule, coefficients_to_slots, slots_to_coefficients};
 pub use digits::LevelDigit;
 pub use error::RecordError;
 pub use eval_mod::{COSINE, DOUBLE_ANGLE_CONSTANTS, EvalModSteps};

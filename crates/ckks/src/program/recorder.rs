@@ -74,7 +74,8 @@ fn evaluate_naively(modulus: Modulus, words: &mut [u32]) {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ResidentRequest {
     /// A polynomial of a switching key, over all its primes: F and P, but B_0 and the first
-    /// auxiliary primes for [`KeyKind::DenseToSparse`].
+    /// auxiliary primes for [`KeyKind::DenseToSparse`], the top level and these for
+    /// [`KeyKind::First`].
     Key {
         /// Which key.
         kind: KeyKind,
@@ -265,6 +266,10 @@ impl Recorder {
             ResidentRequest::Key { kind: KeyKind::DenseToSparse, .. } => {
                 let few = self.chain.sparse_auxiliary().unwrap_or_else(|| Basis::new([]));
                 (self.chain.level(0)?.union(&few), 0)
+            }
+            ResidentRequest::Key { kind: KeyKind::First { .. }, .. } => {
+                let few = self.chain.sparse_auxiliary().unwrap_or_else(|| Basis::new([]));
+                (self.chain.level(self.chain.top())?.union(&few), 0)
             }
             ResidentRequest::Key { kind, .. } => {
                 (self.chain.key_basis_up_to(self.key_level(*kind)), 0)

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Estimate, ServerKey};
+use super::ServerKey;
+use super::tracked::{Tracked, salt, times};
 use crate::keys::{KeyKind, KeyRange};
 use crate::noise::Reduction;
 use crate::program::{BootstrappingPlan, Chain, ChainShape, Variant};
@@ -26,8 +27,9 @@ pub struct Bootstrapping {
     /// [`CkksParameters::message_ratios`](crate::CkksParameters::message_ratios);
     /// the set's own if none.
     pub message_ratio: Option<u32>,
-    /// All slots are real: imaginary noise is removed. The result has twice the canonical scale;
-    /// the next product or sum brings that in order.
+    /// All slots are real: one sine serves instead of two, and imaginary parts are removed, noise
+    /// or not. With `phases` there are two, as slots are complex on the way; the result then has
+    /// twice the canonical scale, which the next product or sum brings in order.
     pub real: bool,
     /// The promise that slots are independent and of mean 0, so that no coefficient is much larger
     /// than others: estimates count with the error that the modular reduction then has. Results are
@@ -92,8 +94,13 @@ impl Bootstrapping {
     ) -> Result<BootstrappingPlan> {
         // One sine of both halves where they fit side by side.
         let first = chain.shape().bootstrapping.as_ref().is_some_and(|b| b.stc_first);
-        let variant =
-            if first || 2 * slots > chain.most_slots() { Variant::Pair } else { Variant::Packed };
+        let variant = if self.real && self.phases.is_none() {
+            Variant::Real
+        } else if first || 2 * slots > chain.most_slots() {
+            Variant::Pair
+        } else {
+            Variant::Packed
+        };
         let plan = match self.phases {
             None => BootstrappingPlan::new(chain, slots, ratio, variant, encoder)?,
             Some(seed) => {
@@ -152,8 +159,9 @@ fn phases(seed: u64, slots: usize) -> Vec<Complex64> {
     bytes.chunks(8).map(|b| Complex64::from_polar(1.0, std::f64::consts::TAU * turn(b))).collect()
 }
 
-/// What a plan depends on: slots, message ratio, phases, whether keys are few, whether it is half.
-type PlanKey = (usize, u32, Option<u64>, bool, bool);
+/// What a plan depends on: slots, message ratio, phases, whether keys are few, whether slots are
+/// real, whether it is half.
+type PlanKey = (usize, u32, Option<u64>, bool, bool, bool);
 
 /// Plans made so far.
 pub(super) type Plans = Mutex<HashMap<PlanKey, Arc<BootstrappingPlan>>>;
@@ -172,13 +180,17 @@ pub(super) struct RefreshNoise {
 }
 
 impl RefreshNoise {
-    /// The estimate after a bootstrapping of slots up to `magnitude`.
-    pub fn after(&self, of: Estimate, magnitude: f64) -> Estimate {
-        let noisy = of.with_noise(self.deviation);
+    /// What is known after a bootstrapping of slots up to `magnitude`, and a key switch whose error
+    /// has the deviation `switching`.
+    pub fn after(&self, of: &Tracked, magnitude: f64, switching: f64) -> Tracked {
+        let bootstrapped = of.clone().renewed(salt("bootstrapped", &[]));
+        let noisy = bootstrapped.with_noise(self.deviation.hypot(switching));
         if self.any {
             noisy.with_bias(self.reduction.largest_error(magnitude))
         } else {
-            noisy.with_noise(self.sine * self.reduction.growth(magnitude))
+            // The error of the sine is a function of the slots, not of chance: that of one
+            // bootstrapping may be that of the next.
+            noisy.with_common(times(self.sine, self.reduction.growth(magnitude)))
         }
     }
 }
@@ -187,14 +199,14 @@ impl ServerKey {
     /// The plan of a bootstrapping, made when first asked for.
     pub(super) fn plan(&self, slots: usize, how: &Bootstrapping) -> Result<Arc<BootstrappingPlan>> {
         let ratio = how.ratio(self.set())?;
-        let key = (slots, ratio, how.phases, how.few_keys, false);
+        let key = (slots, ratio, how.phases, how.few_keys, how.real, false);
         self.kept_plan(key, || how.plan(self.chain(), slots, ratio, self.encoder()))
     }
 
     /// The plan of a half-bootstrapping, made when first asked for.
     pub(super) fn half_plan(&self, slots: usize) -> Result<Arc<BootstrappingPlan>> {
         let ratio = Bootstrapping::default().ratio(self.set())?;
-        let key = (slots, ratio, None, false, true);
+        let key = (slots, ratio, None, false, false, true);
         self.kept_plan(key, || half_plan(self.chain(), slots, ratio, self.encoder()))
     }
 

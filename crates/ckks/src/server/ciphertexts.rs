@@ -6,7 +6,7 @@ use super::Shared;
 use super::builder::check_length;
 use super::estimate::Estimate;
 use super::memory::{While, advised};
-use crate::program::Recorded;
+use super::tracked::{Tracked, worst};
 use crate::{CkksParameters, Error, Result};
 use girih_backend::poly::{Buffer, Place};
 use girih_rlwe::KeyId;
@@ -25,7 +25,8 @@ pub struct Ciphertexts {
     level: usize,
     scale: f64,
     slots: usize,
-    estimate: Estimate,
+    /// What is known of each.
+    known: Arc<[Tracked]>,
 }
 
 impl std::fmt::Debug for Ciphertexts {
@@ -35,33 +36,36 @@ impl std::fmt::Debug for Ciphertexts {
             .field("level", &self.level)
             .field("log2_scale", &self.scale.log2())
             .field("slots", &self.slots)
-            .field("estimate", &self.estimate)
+            .field("estimate", &self.estimate())
             .finish_non_exhaustive()
     }
 }
 
-impl Ciphertexts {
-    /// Room for `count` ciphertexts of the kind of `of`; what they hold is unspecified.
-    pub(super) fn allocate(
-        shared: &Arc<Shared>,
-        count: usize,
-        of: &Recorded,
-        estimate: Estimate,
-    ) -> Result<Self> {
-        Self::of(shared, count, (of.level, of.scale, of.slots), estimate)
+/// Refuses what is no magnitude.
+pub(super) fn check_magnitude(magnitude: f64) -> Result<()> {
+    if magnitude >= 0.0 && magnitude.is_finite() {
+        return Ok(());
     }
+    Err(Error::Value {
+        what: "a largest magnitude".into(),
+        value: magnitude.to_string(),
+        rule: "it must be finite and not negative".into(),
+    })
+}
 
+impl Ciphertexts {
+    /// Room for ciphertexts of which this is known; what they hold is unspecified.
     pub(super) fn of(
         shared: &Arc<Shared>,
-        count: usize,
         (level, scale, slots): (usize, f64, usize),
-        estimate: Estimate,
+        known: Vec<Tracked>,
     ) -> Result<Self> {
+        let count = known.len();
         let limbs = shared.set.chain().base(level).len();
         let buffer = shared.engine.allocate(2 * limbs * count);
         let buffer = Arc::new(buffer.map_err(advised(While::Computing))?);
-        let shared = shared.clone();
-        Ok(Self { shared, buffer, first: 0, count, level, scale, slots, estimate })
+        let (shared, known) = (shared.clone(), known.into());
+        Ok(Self { shared, buffer, first: 0, count, level, scale, slots, known })
     }
 
     /// The parameter set.
@@ -101,7 +105,24 @@ impl Ciphertexts {
 
     /// What the noise model says of their errors: the worst of the batch.
     pub fn estimate(&self) -> Estimate {
-        self.estimate
+        worst(&self.known)
+    }
+
+    /// Deviation of the error of a coefficient of the polynomials, in units of the slots: the
+    /// worst of the batch. Where errors of slots are independent it is the one of a slot over the
+    /// root of N/2.
+    pub fn coefficient_deviation(&self) -> f64 {
+        self.known.iter().map(Tracked::coefficient).fold(0.0, f64::max)
+    }
+
+    pub(super) fn known(&self) -> &[Tracked] {
+        &self.known
+    }
+
+    /// The same with a change of what is known of each.
+    fn with_known(&self, change: impl Fn(Tracked) -> Tracked) -> Self {
+        let known = self.known.iter().cloned().map(change).collect();
+        Self { known, ..self.clone() }
     }
 
     /// The same ciphertexts, with the promise that no slot is larger than `magnitude`: the noise
@@ -110,15 +131,8 @@ impl Ciphertexts {
     /// # Errors
     /// [`Error::Value`] unless it is finite and not negative.
     pub fn with_magnitude(&self, magnitude: f64) -> Result<Self> {
-        if !(magnitude >= 0.0 && magnitude.is_finite()) {
-            return Err(Error::Value {
-                what: "a largest magnitude".into(),
-                value: magnitude.to_string(),
-                rule: "it must be finite and not negative".into(),
-            });
-        }
-        let estimate = Estimate { magnitude, ..self.estimate };
-        Ok(Self { estimate, ..self.clone() })
+        check_magnitude(magnitude)?;
+        Ok(self.with_known(|known| known.with_magnitude(magnitude)))
     }
 
     /// The same ciphertexts with another estimate of their error, for who knows more than the
@@ -136,7 +150,7 @@ impl Ciphertexts {
                 rule: "its numbers must be finite and not negative".into(),
             });
         }
-        Ok(Self { estimate, ..self.clone() })
+        Ok(self.with_known(|known| known.with_estimate(estimate)))
     }
 
     /// The same ciphertexts as vectors of `slots` slots. More of them say again that vectors
@@ -148,7 +162,7 @@ impl Ciphertexts {
     /// [`Error::Length`] unless it is a power of two up to those of the set.
     pub fn with_slots(&self, slots: usize) -> Result<Self> {
         check_length("the slots of a vector", slots, self.shared.set.slots())?;
-        Ok(Self { slots, ..self.clone() })
+        Ok(Self { slots, ..self.with_known(|known| known.with_slots(slots)) })
     }
 
     /// Some of the batch, as a batch of their own.
@@ -164,7 +178,8 @@ impl Ciphertexts {
             });
         }
         let first = self.first + range.start * self.limbs();
-        Ok(Self { first, count: range.len(), ..self.clone() })
+        let (count, known) = (range.len(), self.known[range].into());
+        Ok(Self { first, count, known, ..self.clone() })
     }
 
     /// Whether both are the very same ciphertexts, and so have one error.

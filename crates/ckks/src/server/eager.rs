@@ -11,7 +11,7 @@ use std::sync::Arc;
 use num_complex::Complex64;
 
 use super::ServerKey;
-use super::builder::{Builder, Node};
+use super::builder::{Builder, Node, digest_of};
 use super::ciphertexts::Ciphertexts;
 use super::recording::{Operand, Recording};
 use crate::approximation::{CompositeSign, Polynomial};
@@ -168,12 +168,10 @@ impl ServerKey {
         let buffer = self.shared().engine.allocate(base.len())?;
         let place = buffer.place(0);
         self.shared().engine.write(place, self.chain().level(x.level())?, &words)?;
-        only(
-            recording.run_operands(&[
-                Operand::Ciphertexts(x),
-                Operand::Plaintext { place, magnitude },
-            ])?,
-        )
+        only(recording.run_operands(&[
+            Operand::Ciphertexts(x),
+            Operand::Plaintext { place, magnitude, digest: digest_of(plain.coefficients()) },
+        ])?)
     }
 
     fn one_of_difference(

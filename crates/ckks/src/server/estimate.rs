@@ -5,8 +5,13 @@ use crate::{CkksParameters, Result};
 
 /// What is known of the error of a ciphertext's slots. All numbers are in units of slots.
 ///
-/// Noise and what approximations are off by are kept apart, because noise adds up by squares.
-/// Deviations are those of full slots: a decryption of n slots averages N/2n of them.
+/// Noise and what approximations are off by are kept apart, because independent noise adds up by
+/// squares. A batch knows more than this sum: which sources its noise comes from, so that what two
+/// operands have in common adds up by magnitude.
+///
+/// Deviations are those of full slots: a decryption of n slots averages N/2n of them. Where these
+/// do not err independently, after a sum over slots for instance, the deviation is as much larger
+/// as makes that average right.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Standard deviation of the error of a slot's real part, and of its imaginary part.
@@ -38,59 +43,6 @@ impl Estimate {
             deviation: self.deviation + self.bias / (DEVIATIONS * share),
             magnitude: self.magnitude,
         }
-    }
-
-    /// What a ciphertext of the host says of itself.
-    pub(crate) fn of_noise(noise: Noise) -> Self {
-        noise.into()
-    }
-
-    /// The sum of two ciphertexts with independent errors.
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            deviation: self.deviation.hypot(other.deviation),
-            bias: self.bias + other.bias,
-            magnitude: self.magnitude + other.magnitude,
-        }
-    }
-
-    /// With a further independent error of `deviation`.
-    pub(crate) fn with_noise(self, deviation: f64) -> Self {
-        Self { deviation: self.deviation.hypot(deviation), ..self }
-    }
-
-    /// With a further systematic error.
-    pub(crate) fn with_bias(self, bias: f64) -> Self {
-        Self { bias: self.bias + bias, ..self }
-    }
-
-    /// Times a number of this magnitude in every slot.
-    pub(crate) fn times(self, factor: f64) -> Self {
-        Self {
-            deviation: self.deviation * factor,
-            bias: self.bias * factor,
-            magnitude: self.magnitude * factor,
-        }
-    }
-
-    /// Through a function whose slope is at most `slope` and whose values are at most `magnitude`.
-    pub(crate) fn through(self, slope: f64, magnitude: f64) -> Self {
-        Self { deviation: self.deviation * slope, bias: self.bias * slope, magnitude }
-    }
-
-    /// The product of two ciphertexts with independent errors: m1 e2 + m2 e1.
-    pub(crate) fn product(self, other: Self) -> Self {
-        Self {
-            deviation: (self.magnitude * other.deviation).hypot(other.magnitude * self.deviation),
-            bias: self.magnitude * other.bias + other.magnitude * self.bias,
-            magnitude: self.magnitude * other.magnitude,
-        }
-    }
-
-    /// The square: both errors are one.
-    pub(crate) fn square(self) -> Self {
-        let m = self.magnitude;
-        Self { deviation: 2.0 * m * self.deviation, bias: 2.0 * m * self.bias, magnitude: m * m }
     }
 
     /// The larger of both in everything: for ciphertexts of one batch.
@@ -134,9 +86,18 @@ impl Model {
         self.0.deviation(self.0.key_product(level), scale)
     }
 
-    /// The rounding of a plaintext's coefficients at `scale`: the deviation in its slots.
-    pub fn encoding(&self, scale: f64) -> f64 {
-        self.0.deviation(1.0 / 12.0, scale)
+    /// The rounding of the coefficients of a vector of `slots` slots at `scale`, a plaintext: the
+    /// deviation in its slots.
+    pub fn encoding(&self, scale: f64, slots: usize) -> f64 {
+        (slots as f64 / 12.0).sqrt() / scale
+    }
+
+    /// Whether this is the deviation of a ciphertext as it was encrypted, under the secret or the
+    /// public key.
+    pub fn is_fresh(&self, deviation: f64, scale: f64) -> bool {
+        [self.0.fresh(), self.0.fresh_public()]
+            .into_iter()
+            .any(|variance| self.0.deviation(variance, scale) == deviation)
     }
 
     /// The sines of a half-bootstrapping.

@@ -129,6 +129,7 @@ impl ServerKey {
             options: Options { key_switching: Some(switching), ..options.clone() },
             plans: Mutex::default(),
             kept: Mutex::new(Kept::new(options.recordings)),
+            downloads: Mutex::default(),
         })
     }
 }

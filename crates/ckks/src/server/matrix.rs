@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use num_complex::Complex64;
 
+use super::tracked::{MapNorms, short};
 use crate::program::DiagonalPlan;
 use crate::{Error, Result};
 
@@ -110,12 +111,57 @@ impl LinearMap {
         DiagonalPlan { stride, baby_steps, slots: self.slots }
     }
 
-    /// The largest row: sum of magnitudes, and root of the sum of squares.
-    pub(super) fn norms(&self) -> (f64, f64) {
+    /// What it does to errors.
+    pub(super) fn norms(&self) -> MapNorms {
+        let n = self.slots;
         let row = |j: usize| self.diagonals.values().map(move |d| d[j].norm());
-        let sum = (0..self.slots).map(|j| row(j).sum::<f64>());
-        let square = (0..self.slots).map(|j| row(j).map(|v| v * v).sum::<f64>().sqrt());
-        (sum.fold(0.0, f64::max), square.fold(0.0, f64::max))
+        let column = |j: usize| self.diagonals.iter().map(move |(d, v)| v[(j + n - d) % n].norm());
+        let largest = |of: &dyn Fn(usize) -> f64| (0..n).map(of).fold(0.0, f64::max);
+        let row_sum = largest(&|j| row(j).sum());
+        let row_norm = largest(&|j| row(j).map(|v| v * v).sum::<f64>().sqrt());
+        // The norm is at most the root of the largest sums of a row and of a column.
+        let columns = largest(&|j| column(j).sum());
+        let norm = (row_sum * columns).sqrt().min(self.norm_by_products());
+        let ends = (self.diagonals.keys().next(), self.diagonals.keys().next_back());
+        let reach = match ends {
+            (Some(first), Some(last)) => (*first, last - first),
+            _ => (0, 0),
+        };
+        MapNorms { row_sum, row_norm, norm, reach }
+    }
+
+    /// A bound of the norm by the products of rows: exact where these are orthogonal, as those of
+    /// a Fourier transform are. Infinite where it would take long.
+    fn norm_by_products(&self) -> f64 {
+        const MOST: usize = 1 << 25;
+        let (n, count) = (self.slots, self.diagonals.len());
+        if count * count * n > MOST {
+            return f64::INFINITY;
+        }
+        let mut products: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
+        for (d, v) in &self.diagonals {
+            for (e, w) in &self.diagonals {
+                let apart = (d + n - e) % n;
+                let sum = products.entry(apart).or_insert_with(|| vec![Complex64::default(); n]);
+                for (j, sum) in sum.iter_mut().enumerate() {
+                    *sum += v[j] * w[(j + apart) % n].conj();
+                }
+            }
+        }
+        let row = |j: usize| products.values().map(|v| v[j].norm()).sum::<f64>();
+        (0..n).map(row).fold(0.0, f64::max).sqrt()
+    }
+
+    /// A digest of its entries.
+    pub(super) fn digest(&self) -> u64 {
+        let mut hasher = blake3::Hasher::new();
+        for (d, v) in &self.diagonals {
+            hasher.update(&(*d as u64).to_le_bytes());
+            for value in v {
+                hasher.update(&value.re.to_le_bytes()).update(&value.im.to_le_bytes());
+            }
+        }
+        short(&hasher)
     }
 }
 

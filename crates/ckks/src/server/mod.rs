@@ -20,11 +20,16 @@
 //! Each batch carries an [`Estimate`] of its error, from the noise model and from what
 //! approximations are off by. It cannot know the slots: it counts with the largest magnitude that
 //! the encryptor named, or that [`Ciphertexts::with_magnitude`] promises later.
+//!
+//! Errors are tracked by their sources, so that the estimate holds for every program: what both
+//! operands of a sum have of one source adds by magnitude, what is independent by squares
+//! (docs/ckks.md, section 7).
 
 mod bootstrapping;
 mod builder;
 mod cache;
 mod ciphertexts;
+mod downloads;
 mod eager;
 mod error;
 mod estimate;
@@ -36,6 +41,7 @@ mod matrix;
 mod memory;
 mod recording;
 mod residents;
+mod tracked;
 mod transfer;
 
 use std::ops::RangeInclusive;
@@ -56,6 +62,7 @@ use crate::program::Chain;
 use crate::{CkksParameters, Encoder, Error, Result};
 use bootstrapping::Plans;
 use cache::Kept;
+use downloads::Downloads;
 use estimate::Model;
 use girih_backend::poly::PolyEngine;
 use girih_rlwe::KeyId;
@@ -94,6 +101,7 @@ pub struct ServerKey {
     options: Options,
     plans: Plans,
     kept: Mutex<Kept>,
+    downloads: Mutex<Downloads>,
 }
 
 impl std::fmt::Debug for ServerKey {
@@ -189,6 +197,10 @@ impl ServerKey {
 
     fn encoder(&self) -> &Encoder {
         &self.encoder
+    }
+
+    fn downloads(&self) -> MutexGuard<'_, Downloads> {
+        self.downloads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn kept_recordings(&self) -> MutexGuard<'_, Kept> {

@@ -6,6 +6,7 @@ use super::builder::{Builder, Node, Tape};
 use super::ciphertexts::Ciphertexts;
 use super::estimate::Estimate;
 use super::memory::{While, advised};
+use super::tracked::{Mask, Tracked, salt};
 use super::{ServerKey, Shared};
 use crate::program;
 use crate::{Error, Result};
@@ -55,11 +56,12 @@ impl std::fmt::Debug for Recording {
 /// What one input of a run is bound to.
 pub(super) enum Operand<'a> {
     Ciphertexts(&'a Ciphertexts),
-    /// Where the limbs of a plaintext lie, the same for every ciphertext of the batch, and the
-    /// largest magnitude of its slots.
+    /// Where the limbs of a plaintext lie, the same for every ciphertext of the batch, the largest
+    /// magnitude of its slots, and a digest of it.
     Plaintext {
         place: Place,
         magnitude: f64,
+        digest: u64,
     },
 }
 
@@ -107,7 +109,7 @@ impl ServerKey {
         let mut builder = Builder::new(self)?;
         let outputs = record(&mut builder)?;
         let parts = builder.finish(&outputs)?;
-        estimates(&parts.tape, &parts.inputs, &parts.outputs, inputs)
+        estimates(self.set().slots(), &parts.tape, &parts.inputs, &parts.outputs, inputs)
     }
 
     pub(super) fn prepare(&self, parts: Parts) -> Result<Recording> {
@@ -136,7 +138,8 @@ impl Recording {
     /// # Errors
     /// [`Error::Length`] for another number of inputs.
     pub fn estimate(&self, inputs: &[Estimate]) -> Result<Vec<Estimate>> {
-        estimates(&self.tape, &self.inputs, &self.outputs, inputs)
+        let slots = self.shared.set.slots();
+        estimates(slots, &self.tape, &self.inputs, &self.outputs, inputs)
     }
 
     /// Runs it on batches of one length, one batch an input: the i-th ciphertexts of all batches
@@ -201,17 +204,18 @@ impl Recording {
                 rule: format!("all inputs need one length; the first has {}", first.len()),
             });
         }
-        let estimate = |operand: &Operand<'_>| match operand {
-            Operand::Ciphertexts(batch) => batch.estimate(),
-            Operand::Plaintext { magnitude, .. } => Estimate::new(0.0, *magnitude),
-        };
-        let estimates: Vec<Estimate> = operands.iter().map(estimate).collect();
-        let estimates = self.tape.run(&estimates);
-        let outputs: Vec<Ciphertexts> = self
-            .outputs
-            .iter()
-            .map(|node| {
-                Ciphertexts::allocate(&self.shared, first.len(), &node.at, estimates[node.estimate])
+        let mut known: Vec<Vec<Tracked>> = vec![Vec::new(); self.outputs.len()];
+        for i in 0..first.len() {
+            let all = self.tape.run(operands.iter().map(|x| self.known(x, i)).collect());
+            for (known, node) in known.iter_mut().zip(&self.outputs) {
+                known.push(all[node.estimate].clone());
+            }
+        }
+        let outputs = self.outputs.iter().zip(known);
+        let outputs: Vec<Ciphertexts> = outputs
+            .map(|(node, known)| {
+                let at = &node.at;
+                Ciphertexts::of(&self.shared, (at.level, at.scale, at.slots), known)
             })
             .collect::<Result<_>>()?;
         calls.extend((0..first.len()).map(|i| {
@@ -230,8 +234,9 @@ impl Recording {
     }
 }
 
-/// The estimates of the outputs of a recording.
+/// The estimates of the outputs of a recording. Inputs may have any errors in common.
 fn estimates(
+    slots: usize,
     tape: &Tape,
     declared: &[InputShape],
     outputs: &[Node],
@@ -244,8 +249,28 @@ fn estimates(
             rule: format!("there are {} inputs", declared.len()),
         });
     }
-    let all = tape.run(inputs);
-    Ok(outputs.iter().map(|node| all[node.estimate]).collect())
+    let known = |(i, (shape, of)): (usize, (&InputShape, &Estimate))| {
+        let own = match shape {
+            InputShape::Ciphertexts { slots, .. } => *slots,
+            InputShape::Plaintext { .. } => slots,
+        };
+        let mask = Mask::of(salt("an input", &[i as u64]));
+        Tracked::exact(slots, own, mask, of.magnitude).with_estimate(*of)
+    };
+    let all = tape.run(declared.iter().zip(inputs).enumerate().map(known).collect());
+    Ok(outputs.iter().map(|node| all[node.estimate].estimate()).collect())
+}
+
+impl Recording {
+    /// What is known of ciphertext `i` of an operand.
+    fn known(&self, operand: &Operand<'_>, i: usize) -> Tracked {
+        match operand {
+            Operand::Ciphertexts(batch) => batch.known()[i].clone(),
+            Operand::Plaintext { magnitude, digest, .. } => {
+                Tracked::plain(self.shared.set.slots(), *digest, *magnitude)
+            }
+        }
+    }
 }
 
 fn check_input(

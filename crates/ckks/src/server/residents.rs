@@ -181,6 +181,12 @@ impl Library {
                         names.push("bootstrapping".to_owned());
                     }
                 }
+                KeyKind::First { log2_slots, .. } => {
+                    let name = format!("bootstrapping of {} slots", 1u64 << log2_slots);
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
                 KeyKind::Galois(g) if u64::from(*g) == order - 1 => {
                     names.push("conjugation".to_owned());
                 }

@@ -2,7 +2,8 @@
 
 use super::ServerKey;
 use super::ciphertexts::Ciphertexts;
-use super::estimate::Estimate;
+use super::downloads;
+use super::tracked::{Mask, Tracked};
 use crate::ciphertext::{Ciphertext, CiphertextHeader};
 use crate::{Error, Result};
 use girih_backend::block_on;
@@ -22,7 +23,6 @@ impl ServerKey {
                 rule: "at least one ciphertext is needed".into(),
             });
         };
-        let mut estimate = Estimate::of_noise(first.noise());
         for (i, x) in ciphertexts.iter().enumerate() {
             self.check_host(x)?;
             let operation = format!("ciphertext {i} of a batch");
@@ -42,14 +42,10 @@ impl ServerKey {
                 let rule = format!("the first of the batch has {}", first.slots());
                 return Err(Error::Length { what: "a ciphertext", found: x.slots(), rule });
             }
-            estimate = estimate.worse(Estimate::of_noise(x.noise()));
         }
-        let batch = Ciphertexts::of(
-            self.shared(),
-            ciphertexts.len(),
-            (first.level(), first.scale(), first.slots()),
-            estimate,
-        )?;
+        let known = ciphertexts.iter().map(|x| self.known(x)).collect();
+        let shape = (first.level(), first.scale(), first.slots());
+        let batch = Ciphertexts::of(self.shared(), shape, known)?;
         let basis = self.chain().level(first.level())?;
         for (i, x) in ciphertexts.iter().enumerate() {
             let [b, a] = batch.places(i);
@@ -82,17 +78,38 @@ impl ServerKey {
                 self.shared().engine.read_async(place, part).await?;
             }
             let [b, a] = parts;
+            let known = &batch.known()[i];
+            let mut noise = known.estimate().to_noise(self.set(), batch.slots());
+            if self.model().is_fresh(noise.deviation, batch.scale()) {
+                // Nobody is to take it for one that comes from the client.
+                noise.deviation = noise.deviation.next_up();
+            }
             let header = CiphertextHeader {
                 set: self.set().clone(),
                 key: self.key_id(),
                 level: batch.level(),
                 scale: batch.scale(),
                 slots: batch.slots(),
-                noise: batch.estimate().to_noise(self.set(), batch.slots()),
+                noise,
             };
-            ciphertexts.push(Ciphertext::from_parts(header, b, a)?);
+            let ciphertext = Ciphertext::from_parts(header, b, a)?;
+            self.downloads().insert(&ciphertext, known);
+            ciphertexts.push(ciphertext);
         }
         Ok(ciphertexts)
+    }
+
+    /// What is known of a ciphertext of the host. One as it was encrypted has an error of its own,
+    /// known by its mask: the same bytes have the same error. One that was downloaded from here has
+    /// what it had. Of any other nobody knows what it has in common with others.
+    fn known(&self, x: &Ciphertext) -> Tracked {
+        let exact = |mask| Tracked::exact(self.set().slots(), x.slots(), mask, x.noise().magnitude);
+        let noise = x.noise();
+        if self.model().is_fresh(noise.deviation, x.scale()) {
+            let encoding = self.model().encoding(x.scale(), x.slots());
+            return exact(Mask::of(downloads::mask(x))).fresh(noise.deviation, encoding);
+        }
+        self.downloads().find(x).unwrap_or_else(|mask| exact(mask).with_noise_of(noise))
     }
 
     fn check_host(&self, x: &Ciphertext) -> Result<()> {

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use girih_backend::poly::{Op, PolyPlan, lower};
 use girih_ckks::CkksParameters;
 use girih_ckks::program::{
-    BootstrappingPlan, Chain, ChainShape, RecordError, Recorded, Recorder, Variant,
+    BootstrappingPlan, Chain, ChainShape, FirstFactor, KeyKind, RecordError, Recorded, Recorder,
+    Variant,
 };
+use num_bigint::BigInt;
 use num_complex::Complex64;
 
 use crate::support::Keys;
@@ -172,6 +174,30 @@ fn sparse_vectors_unpacked_and_packed() {
     }
 }
 
+/// Fewer stages than transforms: some are the identity.
+#[test]
+fn one_slot_and_a_few() {
+    for set in ["INSECURE_CKKS_D40_N10", "INSECURE_CKKS_D40_STC_FIRST_N10"] {
+        let set = CkksParameters::by_name(set).unwrap();
+        let chain = Chain::new(ChainShape::from(&set)).unwrap();
+        let first = set.bootstrapping().unwrap().slots_to_coefficients_first();
+        for slots in [1, 2, 4, 8] {
+            for variant in [Variant::Pair, Variant::Packed].into_iter().take(2 - first as usize) {
+                let mut f = Fixture::new(chain.clone(), slots, variant);
+                let z: Vec<_> = f.client.random_slots(16);
+                let plan =
+                    BootstrappingPlan::new(&chain, slots, 9, variant, &f.client.encoder).unwrap();
+                let what = format!("{set}, {slots} slots, {variant:?}");
+                let outcome = f.run(&what, &z[..slots], &plan, &|r, x| r.bootstrap(x, &plan));
+                // Coefficients are as large as slots are, where the sine alone errs by 2^-15.3.
+                let most = if first { -27.0 } else { -15.0 };
+                assert!(outcome.total.0 < most, "2^{:.2}", outcome.total.0);
+                assert!(first || outcome.noise.0 < -31.0, "2^{:.2}", outcome.noise.0);
+            }
+        }
+    }
+}
+
 #[test]
 fn real_vectors_alone_and_two_in_one() {
     let mut f = Fixture::of("INSECURE_CKKS_D40_N10");
@@ -197,6 +223,44 @@ fn real_vectors_alone_and_two_in_one() {
         let (deviation, _) = errors(&got, expected);
         println!("two real ones, number {i}: total {deviation:.2}");
         near(deviation, -27.1);
+    }
+}
+
+/// One sine where slots are real, whichever transform comes first, for any number of them.
+#[test]
+fn real_vectors_by_one_sine() {
+    for set in [
+        "INSECURE_CKKS_D40_N10",
+        "INSECURE_CKKS_D40_STC_FIRST_N10",
+        "INSECURE_CKKS_D40_30BIT_LOW_N10",
+        "INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10",
+    ] {
+        let set = CkksParameters::by_name(set).unwrap();
+        let chain = Chain::new(ChainShape::from(&set)).unwrap();
+        let first = set.bootstrapping().unwrap().slots_to_coefficients_first();
+        for slots in [512, 64, 1] {
+            // Keys for complex slots serve.
+            let mut f = match 4 * slots <= chain.degree() && !first {
+                true => Fixture::new(chain.clone(), slots, Variant::Packed),
+                false => Fixture::new(chain.clone(), slots, Variant::Pair),
+            };
+            let rho = if first { 9 } else { 10 };
+            let plan = |variant| {
+                BootstrappingPlan::new(&chain, slots, rho, variant, &f.client.encoder).unwrap()
+            };
+            let (one, two) = (plan(Variant::Real), plan(Variant::Pair));
+            let z = f.client.random_slots(slots);
+            let u: Vec<_> = z.iter().map(|z| Complex64::new(z.re, 0.0)).collect();
+            let what = format!("{set}, {slots} real slots");
+            let scale = chain.scale(chain.highest_normal());
+            let outcome = f.run(&what, &u, &one, &|r, x| {
+                let y = r.bootstrap_real(x, &one)?;
+                assert_eq!((y.level, Some(y.scale)), (chain.highest_normal(), scale));
+                Ok(y)
+            });
+            let other = f.run(&what, &u, &two, &|r, x| r.bootstrap(x, &two));
+            assert!(outcome.total.0 < other.total.0 + 0.5, "2^{:.2}", outcome.total.0);
+        }
     }
 }
 
@@ -297,10 +361,110 @@ fn slots_to_coefficients_first() {
     }
 }
 
+/// The first transform by keys: precision is that of the sets whose first transform takes a level,
+/// by an exact implementation at N = 2^10 and 2^12.
+#[test]
+fn the_first_transform_by_keys() {
+    for (set, rho, noise, total) in [
+        ("INSECURE_CKKS_D40_30BIT_LOW_N10", 10, -28.16, -26.40),
+        ("INSECURE_CKKS_D40_30BIT_LOW_N12", 8, -27.47, -24.55),
+        ("INSECURE_CKKS_D40_30BIT_14_N10", 10, -27.82, -26.36),
+    ] {
+        let mut f = Fixture::of(set);
+        let slots = f.chain.most_slots();
+        let z = f.client.random_slots(slots);
+        let outcome = f.bootstrap(&format!("{set}, random"), &z, rho);
+        near(outcome.noise.0, noise);
+        near(outcome.total.0, total);
+        if rho == 8 {
+            continue;
+        }
+        let real: Vec<_> = z.iter().map(|z| Complex64::new(z.re, 0.0)).collect();
+        assert!(f.bootstrap(&format!("{set}, real"), &real, rho).total.0 < total + 0.3);
+        near(f.bootstrap(&format!("{set}, constant"), &constant(slots), rho).total.1, -17.3);
+        let zero = vec![Complex64::new(0.0, 0.0); slots];
+        assert!(f.bootstrap(&format!("{set}, zero"), &zero, rho).total.0 < noise + 0.3);
+        // What repeats is served as it is.
+        let repeated: Vec<_> = (0..slots).map(|j| z[j % 16]).collect();
+        let outcome = f.bootstrap(&format!("{set}, repeated"), &repeated, rho);
+        assert!(outcome.noise.0 < noise + 0.5, "2^{:.2}", outcome.noise.0);
+    }
+    for set in
+        ["INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10", "INSECURE_CKKS_D40_30BIT_14_STC_FIRST_N10"]
+    {
+        let mut f = Fixture::of(set);
+        let z = f.client.random_slots(512);
+        for (what, z, expected) in [("random", z, -30.3), ("constant", constant(512), -29.4)] {
+            near(f.bootstrap(&format!("{set}, {what}"), &z, 9).total.0, expected);
+        }
+    }
+}
+
+/// Its keys add up what repeats, all of it or a part.
+#[test]
+fn the_first_transform_by_keys_of_few_slots() {
+    for set in ["INSECURE_CKKS_D40_30BIT_LOW_N10", "INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10"] {
+        let set = CkksParameters::by_name(set).unwrap();
+        let chain = Chain::new(ChainShape::from(&set)).unwrap();
+        let first = set.bootstrapping().unwrap().slots_to_coefficients_first();
+        for slots in [256, 64, 8, 1] {
+            for variant in [Variant::Pair, Variant::Packed].into_iter().take(2 - first as usize) {
+                let mut f = Fixture::new(chain.clone(), slots, variant);
+                let z: Vec<_> = f.client.random_slots(256);
+                let plan =
+                    BootstrappingPlan::new(&chain, slots, 9, variant, &f.client.encoder).unwrap();
+                let keys = plan.keys(&chain);
+                let rows = keys.iter().filter(|kind| matches!(kind, KeyKind::First { .. }));
+                assert_eq!(rows.count(), 32);
+                assert!(!keys.contains(&KeyKind::SparseToDense));
+                let what = format!("{set}, {slots} slots, {variant:?}");
+                let outcome = f.run(&what, &z[..slots], &plan, &|r, x| r.bootstrap(x, &plan));
+                let most = if first { -27.0 } else { -15.0 };
+                assert!(outcome.total.0 < most, "2^{:.2}", outcome.total.0);
+                assert!(first || outcome.noise.0 < -28.0, "2^{:.2}", outcome.noise.0);
+            }
+        }
+    }
+}
+
+/// The one division and the keys' own errors are all that the first transform by keys adds to the
+/// integers that it stands for.
+#[test]
+fn the_first_transform_errs_by_its_division() {
+    for (name, slots) in [
+        ("INSECURE_CKKS_D40_30BIT_LOW_N10", 512),
+        ("INSECURE_CKKS_D40_30BIT_LOW_N10", 64),
+        ("INSECURE_CKKS_D40_30BIT_14_N10", 512),
+    ] {
+        let set = CkksParameters::by_name(name).unwrap();
+        let chain = Chain::new(ChainShape::from(&set)).unwrap();
+        let mut client = Client::new(&chain, 3);
+        let first = FirstFactor::new(&chain, slots, &client.encoder).unwrap();
+        let kinds: Vec<_> = first.kinds().chain([KeyKind::DenseToSparse]).collect();
+        let keys = client.keys(&kinds);
+        let mut r = Recorder::new(chain.clone());
+        let x = r.input(0, chain.scale(0).unwrap(), slots).unwrap();
+        let steps = r.raise_by_first_factor(&x, &BigInt::from(2), &first).unwrap();
+        r.output(&steps.sparse);
+        r.output(&steps.result);
+        let z = client.random_slots(slots);
+        let input = client.encrypt(&z, 0);
+        let output = keys.run(&chain, &r.finish(), &input);
+        let errors = client.first_error(&first, &output[..2], &output[2..]);
+        let found = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
+        let wanted = girih_ckks::NoiseModel::new(&set).first_transform().unwrap();
+        let ratio = (found / wanted).sqrt();
+        println!("{name}, {slots} slots: 2^{:.2}, model 2^{:.2}", found.log2(), wanted.log2());
+        assert!((ratio - 1.0).abs() < 0.15, "{name}: {ratio}");
+    }
+}
+
 /// What a whole bootstrapping at N = 2^16 is made of, without running it.
 #[test]
 fn the_programs_of_real_sets() {
-    for (name, keys, most_launches) in [("CKKS_D40", 43, 227), ("CKKS_D40_STC_FIRST", 43, 227)] {
+    for (name, keys, most_launches) in
+        [("CKKS_D40", 43, 227), ("CKKS_D40_STC_FIRST", 43, 227), ("CKKS_D40_30BIT_LOW", 85, 227)]
+    {
         let set = CkksParameters::by_name(name).unwrap();
         let rho = set.bootstrapping().unwrap().message_ratio();
         let chain = Chain::new(ChainShape::from(&set)).unwrap();

@@ -1,13 +1,14 @@
 //! A client of the simplest kind, for tests of what is recorded: explicit secrets, keys made limb
 //! by limb, exact decryption. It shares nothing with the crate's own client but the encoder.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use girih_backend::poly::Basis;
 use girih_ckks::Encoder;
-use girih_ckks::program::{Chain, KeyKind, Part, Recorded};
+use girih_ckks::program::{Chain, FirstFactor, FirstRow, KeyKind, Part, Recorded};
 use girih_ring::sampler::{Gaussian, MaskSeed, RandomStream};
-use girih_ring::{NttTable, RnsBasis};
+use girih_ring::{Automorphism, NttTable, RnsBasis};
 use num_complex::Complex64;
 
 use crate::support::Keys;
@@ -120,11 +121,32 @@ impl Client {
         }
     }
 
+    /// The key of a row of the first transform: M times the sparse secret, no factor.
+    fn first_key(&mut self, kind: KeyKind, row: &FirstRow, keys: &mut Keys) {
+        let KeyKind::First { g, .. } = kind else { panic!("{kind}") };
+        let (chain, n) = (self.chain.clone(), self.chain.degree());
+        let basis = chain.level(chain.top()).unwrap().union(&chain.sparse_auxiliary().unwrap());
+        let to = self.inverse_automorphism(g);
+        let mut pair = self.pair(&basis, &to, &vec![0; n]);
+        let whole = self.diagonal(row);
+        for (limb, &prime) in pair[0].chunks_exact_mut(n).zip(basis.primes()) {
+            let q = chain.ring().primes[usize::from(prime)];
+            let (m, s) = (self.evaluations(prime, &whole), self.evaluations(prime, &self.sparse));
+            limb.iter_mut().zip(m.into_iter().zip(s)).for_each(|(b, (m, s))| {
+                *b = q.add(*b, q.mul(m, s));
+            });
+        }
+        let a = pair.pop().unwrap();
+        keys.insert(kind, 0, Part::B, pair.pop().unwrap());
+        keys.insert(kind, 0, Part::A, a);
+    }
+
     /// The switching keys `kinds`.
     pub fn keys(&mut self, kinds: &[KeyKind]) -> Keys {
         let chain = self.chain.clone();
         let (secret, sparse) = (self.secret.clone(), self.sparse.clone());
         let mut keys = Keys::default();
+        let mut first = HashMap::new();
         for &kind in kinds {
             let full = [chain.digits().iter().fold(Basis::new([]), |all, d| all.union(d))];
             let bottom = [chain.level(0).unwrap().clone()];
@@ -140,12 +162,84 @@ impl Client {
                     let few = chain.sparse_auxiliary().unwrap();
                     self.key(kind, [&secret, &sparse], &bottom, &few, &mut keys)
                 }
+                KeyKind::First { log2_slots, g } => {
+                    let slots = 1usize << log2_slots;
+                    let first = first
+                        .entry(log2_slots)
+                        .or_insert_with(|| FirstFactor::new(&chain, slots, &self.encoder).unwrap());
+                    let row = first.rows().iter().find(|row| row.g == g).unwrap().clone();
+                    self.first_key(kind, &row, &mut keys);
+                }
                 KeyKind::SparseToDense => {
                     self.key(kind, [&sparse, &secret], &full, chain.auxiliary(), &mut keys)
                 }
             }
         }
         keys
+    }
+
+    /// The centred coefficients of a polynomial over `basis`, which f64 holds exactly up to 2^53.
+    fn coefficients(&self, basis: &Basis, words: &[u32]) -> Vec<f64> {
+        let n = self.chain.degree();
+        let mut limbs = words.to_vec();
+        let tables = basis.primes().iter().map(|&p| &self.tables[usize::from(p)]);
+        limbs.chunks_exact_mut(n).zip(tables.clone()).for_each(|(limb, t)| t.inverse(limb));
+        let rns = RnsBasis::new(&tables.map(|t| t.modulus().value()).collect::<Vec<_>>()).unwrap();
+        let mut coefficients = vec![0.0; n];
+        rns.compose_f64(&limbs, &mut coefficients);
+        coefficients
+    }
+
+    /// What the first transform by keys errs by, in units of its result: P' times the phase of
+    /// `result` against the integers phi(M (b + a s)) of what is `sparse` at level 0.
+    pub fn first_error(
+        &self,
+        first: &FirstFactor,
+        sparse: &[Vec<u32>],
+        result: &[Vec<u32>],
+    ) -> Vec<f64> {
+        let (chain, n) = (&self.chain, self.chain.degree());
+        let (bottom, top) = (chain.level(0).unwrap(), chain.level(chain.top()).unwrap());
+        let whole = |words: &[u32]| -> Vec<i64> {
+            self.coefficients(bottom, words).into_iter().map(|c| c as i64).collect()
+        };
+        let [b, a] = [whole(&sparse[0]), whole(&sparse[1])];
+        let p = chain.product(&chain.sparse_auxiliary().unwrap());
+        // Errors times P' are far below four primes.
+        let mains = chain.shape().terminal.len() as u16..;
+        let common = Basis::new(mains.take(4));
+        let mut limbs = Vec::new();
+        for &prime in common.primes() {
+            let q = self.tables[usize::from(prime)].modulus();
+            let at = top.position(prime).unwrap() * n;
+            let phase = |b: &[u32], a: &[u32], secret: &[i64]| -> Vec<u32> {
+                let s = self.evaluations(prime, secret);
+                b.iter().zip(a).zip(s).map(|((&b, &a), s)| q.add(b, q.mul(a, s))).collect()
+            };
+            let [b, a] = [&b, &a].map(|x| self.evaluations(prime, x));
+            let low = phase(&b, &a, &self.sparse);
+            let found = phase(&result[0][at..at + n], &result[1][at..at + n], &self.secret);
+            let p = (&*p % q.value()).to_u32_digits()[0];
+            let mut off: Vec<u32> = found.iter().map(|&x| q.mul(p, x)).collect();
+            for row in first.rows() {
+                let m = self.evaluations(prime, &self.diagonal(row));
+                let product: Vec<_> = low.iter().zip(m).map(|(&x, m)| q.mul(x, m)).collect();
+                let mut moved = vec![0; n];
+                Automorphism::new(n, row.g as usize).unwrap().apply(&product, &mut moved);
+                off.iter_mut().zip(moved).for_each(|(x, y)| *x = q.sub(*x, y));
+            }
+            limbs.extend(off);
+        }
+        let p: f64 = p.to_string().parse().unwrap();
+        self.coefficients(&common, &limbs).into_iter().map(|e| e / p).collect()
+    }
+
+    /// All N coefficients of a row's diagonal.
+    fn diagonal(&self, row: &FirstRow) -> Vec<i64> {
+        let mut whole = vec![0; self.chain.degree()];
+        let gap = whole.len() / row.plaintext.len();
+        whole.iter_mut().step_by(gap).zip(row.plaintext.iter()).for_each(|(x, &c)| *x = c);
+        whole
     }
 
     /// The secret under X -> X^(1/g).

@@ -2,8 +2,8 @@
 
 use girih_backend::poly::Basis;
 use girih_ckks::program::{
-    BootstrappingShape, DiagonalPlan, EvalModSteps, Group, KeyKind, LinearTransform, Part,
-    Recorder, coefficients_to_slots, slots_to_coefficients,
+    BootstrappingShape, DiagonalPlan, EvalModSteps, FirstFactor, FirstRow, Group, KeyKind,
+    LinearTransform, Part, Recorder, TransformRule, coefficients_to_slots, slots_to_coefficients,
 };
 use num_bigint::BigInt;
 use num_complex::Complex64;
@@ -228,10 +228,10 @@ fn matrices_of_bootstrapping() {
     let tolerance = real(&file["tolerance"]);
     for case in array(&file["cases"]) {
         let n = number(&case["slots"]);
-        let sizes = array(&case["sizes"]).len();
+        let rule = TransformRule::of(array(&case["sizes"]).len());
         let made: Vec<Group> = match case["transform"].as_str().unwrap() {
-            "coefficients_to_slots" => coefficients_to_slots(n, sizes).unwrap(),
-            _ => slots_to_coefficients(n, sizes).unwrap(),
+            "coefficients_to_slots" => coefficients_to_slots(n, n, rule).unwrap(),
+            _ => slots_to_coefficients(n, rule).unwrap(),
         };
         let expected = array(&case["groups"]);
         assert_eq!(made.len(), expected.len());
@@ -297,15 +297,10 @@ fn shape(out: usize, cts_groups: usize) -> BootstrappingShape {
     BootstrappingShape {
         effective_level: out,
         cts_groups,
-        stc_groups: 0,
-        cts_shift: 1,
+        cts_shifts: vec![1; cts_groups.saturating_sub(1)],
         stc_shift: -4,
-        interval: 16,
-        double_angles: 3,
         sine_scale: 2f64.powi(58),
-        sparse_auxiliary: 2,
-        arcsine_levels: 0,
-        stc_first: false,
+        ..BootstrappingShape::default()
     }
 }
 
@@ -367,6 +362,48 @@ fn raising_the_modulus() {
     check.value("raised a", raised_a, &file["raised_a"]);
     check.value("b", steps.result.b, &file["output"]["b"]);
     check.value("a", steps.result.a, &file["output"]["a"]);
+    check.run(&keys);
+}
+
+#[test]
+fn raising_the_modulus_with_the_first_transform_by_keys() {
+    let file = load("first_factor");
+    let levels = BootstrappingShape {
+        double_angles: 0,
+        first_by_keys: true,
+        cts_stages: array(&file["stages"]).iter().map(number).collect(),
+        cts_shifts: vec![file["shift"].as_i64().unwrap() as i32],
+        ..shape(0, 2)
+    };
+    let chain = chain(&file["params"], Some(levels));
+    let encoder = girih_ckks::Encoder::new(chain.degree().ilog2()).unwrap();
+    let first = FirstFactor::new(&chain, chain.most_slots(), &encoder).unwrap();
+    assert_eq!(first.plaintext_scale(), real(&file["plaintext_scale"]));
+    let primes = first.lift().primes().iter().map(|&p| chain.ring().primes[usize::from(p)]);
+    let primes: Vec<_> = primes.map(|p| p.value() as usize).collect();
+    assert_eq!(primes, array(&file["lift_primes"]).iter().map(number).collect::<Vec<_>>());
+    let mut keys = Keys::default().with(KeyKind::DenseToSparse, &file["dense_to_sparse_key"]);
+    let rows = array(&file["rows"]);
+    assert_eq!(first.rows().len(), rows.len());
+    let mut theirs = Vec::new();
+    for ((row, kind), json) in first.rows().iter().zip(first.kinds()).zip(rows) {
+        assert_eq!(row.g as usize, number(&json["g"]));
+        let plaintext: std::sync::Arc<[i64]> =
+            array(&json["plaintext"]).iter().map(|c| c.as_i64().unwrap()).collect();
+        // Coefficients of 58 bits by an f64 transform: the low bits are not under test.
+        let off = row.plaintext.iter().zip(plaintext.iter()).map(|(x, y)| x.abs_diff(*y));
+        assert!(off.max().unwrap() < 1 << 13, "the diagonal of X -> X^{}", row.g);
+        theirs.push(FirstRow { g: row.g, plaintext });
+        keys = keys.with(kind, &json["key"]);
+    }
+    let first = first.with_rows(theirs);
+    let mut check = Check::new(&chain);
+    let x = check.input(&file["input"]);
+    let factor = BigInt::from(number(&file["factor"]));
+    let steps = check.r.raise_by_first_factor(&x, &factor, &first).unwrap();
+    check.ciphertext("sparse", &steps.sparse, &file["sparse"]);
+    check.value("the sum of M b", steps.integer, &file["integer"]);
+    check.ciphertext("output", &steps.result, &file["output"]);
     check.run(&keys);
 }
 

@@ -152,6 +152,47 @@ fn full_slots_that_repeat_are_bootstrapped_as_few() {
     p.check_within(&y, &x, 12.0, 8.0);
 }
 
+/// From one slot on, by whatever keys: the estimate holds.
+#[test]
+fn few_slots_and_a_first_transform_by_keys() {
+    for (set, counts) in [
+        (SMALL, &[1, 2, 8][..]),
+        ("INSECURE_CKKS_D40_30BIT_LOW_N10", &[1, 64, 512]),
+        ("INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10", &[4, 64]),
+    ] {
+        let set = CkksParameters::by_name(set).expect("built in");
+        let client = ClientKey::generate_seeded_for_tests(&set, [9; 32]).expect("a key");
+        let start = set.bootstrapping().expect("it has one").input_level();
+        for &slots in counts {
+            let how = Bootstrapping::default();
+            let kinds = how.keys_by_level(&set, slots).unwrap();
+            let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).unwrap();
+            let server = server_of(&keys, Options::default());
+            let x = complex(slots, 95);
+            let real: Vec<_> = x.iter().map(|z| Complex64::new(z.re, 0.0)).collect();
+            // The keys for complex slots serve real ones.
+            for (x, how) in [(&x, how), (&real, Bootstrapping { real: true, ..how })] {
+                let input = client.encrypt_at(x, start).unwrap();
+                let y = server.bootstrap_with(&server.upload(&[input]).unwrap(), &how).unwrap();
+                assert_eq!(Some(y.scale()), set.scale(set.default_level()));
+                let found = server.download(&y).unwrap().remove(0);
+                let error = client.decrypt(&found).unwrap();
+                let worst = error.iter().zip(x).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+                let stated = y.estimate().largest_error();
+                assert!(worst < stated, "{set}, {slots}: {worst}, stated {stated}");
+            }
+            if slots == 64 {
+                // Keys of another number of slots are named as missing.
+                let input = client.encrypt_at(&complex(16, 96), start).unwrap();
+                let input = server.upload(&[input]).unwrap();
+                let text = server.bootstrap(&input).expect_err("no keys").to_string();
+                assert!(text.contains("bootstrapping of 16 slots"), "{text}");
+                assert!(text.contains("bootstrapping of 64 slots"), "{text}");
+            }
+        }
+    }
+}
+
 #[test]
 fn real_ones_lose_their_imaginary_noise() {
     let p = bootstrapping_pair(16, Options::default());
@@ -160,11 +201,11 @@ fn real_ones_lose_their_imaginary_noise() {
     let (cu, cv) = (p.upload_at(&u, 0), p.upload_at(&v, 0));
     let how = Bootstrapping { real: true, ..Default::default() };
     let y = s.bootstrap_with(&cu, &how).unwrap();
-    assert_eq!(y.scale(), 2.0 * s.set().scale(y.level()).unwrap());
+    // One sine, and the canonical scale.
+    assert_eq!(y.scale(), s.set().scale(y.level()).unwrap());
     p.check_within(&y, &to_complex(&u), 12.0, 10.0);
-    // A sum with another scale goes a level down by itself.
     let sum = s.add(&y, &p.upload(&v)).unwrap();
-    assert_eq!(Some(sum.scale()), s.set().scale(s.set().default_level() - 1));
+    assert_eq!(sum.level(), s.set().default_level());
     let wanted: Vec<_> = u.iter().zip(&v).map(|(u, v)| Complex64::from(u + v)).collect();
     p.check_within(&sum, &wanted, 12.0, 10.0);
     let (yu, yv) = s.bootstrap_two_real(&cu, &cv, &Bootstrapping::default()).unwrap();

@@ -3,9 +3,11 @@
 
 mod arithmetic;
 mod bootstrapping;
+mod correlated;
 mod functions;
 mod joined;
 mod key_switching;
+mod random_programs;
 mod recordings;
 mod slots;
 mod support;

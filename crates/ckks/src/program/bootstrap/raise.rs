@@ -7,6 +7,7 @@ use super::super::error::RecordError;
 use super::super::keys::{Extended, KeyProduct};
 use super::super::recorder::{KeyKind, Part, Recorded, Recorder, ResidentRequest};
 use super::OPERATION;
+use super::first::FirstFactor;
 use super::plan::shape_of;
 
 /// What stands between the steps of raising the modulus.
@@ -20,6 +21,25 @@ pub struct RaiseSteps {
     pub raised_b: Value,
     /// a over B_top.
     pub raised_a: Extended,
+    /// Under the dense secret, at the top level.
+    pub result: Recorded,
+}
+
+/// What stands between the steps of raising the modulus with the first transform by keys.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstFactorSteps {
+    /// Times k0.
+    pub prepared: Recorded,
+    /// Under the sparse secret.
+    pub sparse: Recorded,
+    /// b over the primes of [`FirstFactor::lift`].
+    pub lifted_b: Value,
+    /// a over B_top and the first auxiliary primes.
+    pub lifted_a: Value,
+    /// The sum over rows of phi(M b), an integer polynomial, over the primes of b.
+    pub integer: Value,
+    /// What is divided: b and a over B_top and the first auxiliary primes.
+    pub product: [Value; 2],
     /// Under the dense secret, at the top level.
     pub result: Recorded,
 }
@@ -38,6 +58,28 @@ impl Recorder {
         scale: f64,
     ) -> Result<RaiseSteps, RecordError> {
         let chain = self.chain().clone();
+        let (prepared, sparse) = self.sparse(x, factor)?;
+        let top = chain.top();
+        let base = chain.level(top)?;
+        let raised_b = self.lift(sparse.b, base)?;
+        let raised_a = self.lift(sparse.a, &base.union(chain.auxiliary()))?;
+        let raised_a = Extended {
+            low: self.limbs(raised_a, base)?,
+            high: Some(self.limbs(raised_a, chain.auxiliary())?),
+        };
+        let product = self.dense_product(raised_b, raised_a)?;
+        let (b, a) = (self.mod_down(product.b)?, self.mod_down(product.a)?);
+        let result = Recorded { b, a, level: top, scale, slots: x.slots };
+        Ok(RaiseSteps { prepared, sparse, raised_b, raised_a, result })
+    }
+
+    /// Steps 1 and 2: times `factor`, and under the sparse secret.
+    fn sparse(
+        &mut self,
+        x: &Recorded,
+        factor: &BigInt,
+    ) -> Result<(Recorded, Recorded), RecordError> {
+        let chain = self.chain().clone();
         shape_of(&chain)?;
         let wanted = chain.scale(0).expect("level 0 has a scale");
         if x.level != 0 {
@@ -48,8 +90,8 @@ impl Recorder {
             let (left, right) = (x.scale, wanted);
             return Err(RecordError::Scales { operation: OPERATION, left, right });
         }
-        let bottom = chain.level(0)?;
         let prepared = self.multiply_integer(x, factor)?;
+        let bottom = chain.level(0)?;
 
         let few = chain.sparse_auxiliary().expect("the chain bootstraps");
         let both = bottom.union(&few);
@@ -62,35 +104,73 @@ impl Recorder {
         };
         let (kb, a) = (down(Part::B)?, down(Part::A)?);
         let b = self.sum(vec![Term::plus(prepared.b), Term::plus(kb)])?;
-        let sparse = Recorded { b, a, ..prepared };
+        Ok((prepared, Recorded { b, a, ..prepared }))
+    }
 
-        let top = chain.top();
-        let base = chain.level(top)?;
-        let mut lift = |x: Value, to: &Basis| -> Result<Value, RecordError> {
-            let rest = to.difference(bottom);
+    /// A polynomial with small coefficients, over `to`: by the corrected conversion, which gives
+    /// a prime that it has already its own residue back, so these limbs are copied.
+    fn lift(&mut self, x: Value, to: &Basis) -> Result<Value, RecordError> {
+        let from = self.basis_of(x);
+        let builder = self.builder();
+        let coefficients = builder.transform(x, Domain::Coefficients);
+        let converted = builder.convert(coefficients, to.difference(&from), true)?;
+        let converted = builder.transform(converted, Domain::Evaluations);
+        let kept = to.intersection(&from);
+        if kept.is_empty() {
+            return Ok(converted);
+        }
+        let kept = builder.limbs(x, kept)?;
+        Ok(builder.join(&[kept, converted])?)
+    }
+
+    /// Steps 1 to 4 and the first transform to slots, by its keys: at the top level still. Under
+    /// the sparse secret, with b + a s = m + Q_0 I, each row of `first` has M times this moved by
+    /// its automorphism: M b as an integer polynomial, which needs primes enough to hold the sum
+    /// of all rows and no more, M a s as the product of a with the row's key. Both are summed
+    /// before the one division.
+    ///
+    /// # Errors
+    /// As [`Recorder::raise_modulus`], and for a chain whose first transform takes a level.
+    pub fn raise_by_first_factor(
+        &mut self,
+        x: &Recorded,
+        factor: &BigInt,
+        first: &FirstFactor,
+    ) -> Result<FirstFactorSteps, RecordError> {
+        let chain = self.chain().clone();
+        if x.slots != first.slots() {
+            let why = format!("{} slots in a first transform of {}", x.slots, first.slots());
+            return Err(RecordError::Shape { operation: OPERATION, why });
+        }
+        let (prepared, sparse) = self.sparse(x, factor)?;
+        let few = chain.sparse_auxiliary().expect("the chain bootstraps");
+        let top = chain.level(chain.top())?;
+        let all = top.union(&few);
+        let lifted_b = self.lift(sparse.b, first.lift())?;
+        let lifted_a = self.lift(sparse.a, &all)?;
+        let mut terms = Vec::new();
+        for row in first.rows() {
+            let plaintext = self.plaintext_over(row.plaintext.clone(), first.lift().clone())?;
             let builder = self.builder();
-            let coefficients = builder.transform(x, Domain::Coefficients);
-            let converted = builder.convert(coefficients, rest, true)?;
-            let converted = builder.transform(converted, Domain::Evaluations);
-            // A prime of B_0 gets its own residue back, so these limbs are copied.
-            if base.contains_all(bottom) {
-                Ok(builder.join(&[x, converted])?)
-            } else {
-                let kept = to.intersection(bottom);
-                let kept = builder.limbs(x, kept)?;
-                Ok(builder.join(&[kept, converted])?)
+            let b = builder.automorphism(lifted_b, row.g)?;
+            terms.push(Term::product(b, builder.automorphism(plaintext, row.g)?));
+        }
+        let integer = self.sum(terms)?;
+        let lifted = self.lift(integer, &all)?;
+        let (mut b, mut a) = (vec![Term::plus(lifted)], Vec::new());
+        for (kind, row) in first.kinds().zip(first.rows()) {
+            // phi(a key) as phi(a) phi(key): no product is stored before the sum.
+            let moved = self.builder().automorphism(lifted_a, row.g)?;
+            for (part, terms) in [(Part::B, &mut b), (Part::A, &mut a)] {
+                let key = self.resident(ResidentRequest::Key { kind, digit: 0, part })?;
+                let key = self.builder().automorphism(key, row.g)?;
+                terms.push(Term::product(moved, key));
             }
-        };
-        let raised_b = lift(sparse.b, base)?;
-        let raised_a = lift(sparse.a, &base.union(chain.auxiliary()))?;
-        let raised_a = Extended {
-            low: self.limbs(raised_a, base)?,
-            high: Some(self.limbs(raised_a, chain.auxiliary())?),
-        };
-        let product = self.dense_product(raised_b, raised_a)?;
-        let (b, a) = (self.mod_down(product.b)?, self.mod_down(product.a)?);
-        let result = Recorded { b, a, level: top, scale, slots: x.slots };
-        Ok(RaiseSteps { prepared, sparse, raised_b, raised_a, result })
+        }
+        let product = [self.sum(b)?, self.sum(a)?];
+        let [b, a] = [self.divide_round(product[0], top)?, self.divide_round(product[1], top)?];
+        let result = Recorded { b, a, level: chain.top(), scale: first.scale(), slots: x.slots };
+        Ok(FirstFactorSteps { prepared, sparse, lifted_b, lifted_a, integer, product, result })
     }
 
     /// (P b + a b_key, a a_key) with the sparse-to-dense key: a is far below P,

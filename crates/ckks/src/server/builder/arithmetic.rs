@@ -1,13 +1,15 @@
 //! Sums and products, with ciphertexts, vectors and constants.
 
+use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
 use num_complex::Complex64;
 
-use super::{Builder, Estimate, Node};
-use crate::program::{RecordError, Recorded};
+use super::{Builder, Node};
+use crate::program::RecordError;
 use crate::server::recording::InputShape;
+use crate::server::tracked::{Tracked, salt, short};
 use crate::{Error, Result};
 use girih_backend::poly::{Domain, Term, Value};
 
@@ -34,7 +36,8 @@ impl Builder<'_> {
         self.check(&[x, y])?;
         let (x, y) = self.at_one_scale(x, y)?;
         let at = self.recorder.add(&x.at, &y.at)?;
-        Ok(self.noted_sum(at, &x, &y))
+        let (x, y) = (x.estimate, y.estimate);
+        Ok(self.noted(at, move |e| e[x].plus(&e[y])))
     }
 
     /// x - y; levels and scales as in [`Builder::add`].
@@ -45,13 +48,8 @@ impl Builder<'_> {
         self.check(&[x, y])?;
         let (x, y) = self.at_one_scale(x, y)?;
         let at = self.recorder.sub(&x.at, &y.at)?;
-        Ok(self.noted_sum(at, &x, &y))
-    }
-
-    fn noted_sum(&mut self, at: Recorded, x: &Node, y: &Node) -> Node {
         let (x, y) = (x.estimate, y.estimate);
-        // A ciphertext and itself have one error.
-        self.noted(at, move |e| if x == y { e[x].times(2.0) } else { e[x].plus(e[y]) })
+        Ok(self.noted(at, move |e| e[x].minus(&e[y])))
     }
 
     /// -x.
@@ -62,7 +60,7 @@ impl Builder<'_> {
         self.check(&[x])?;
         let at = self.recorder.negate(&x.at)?;
         let x = x.estimate;
-        Ok(self.noted(at, move |e| e[x]))
+        Ok(self.noted(at, move |e| e[x].clone().times_exactly((-1.0).into())))
     }
 
     /// x y, relinearised and rescaled: one level below the lower operand.
@@ -87,10 +85,8 @@ impl Builder<'_> {
         let (x, y) = self.at_one_level(&x, &y)?;
         let at = self.recorder.multiply(&x.at, &y.at)?;
         let noise = self.model().key_switch(at.level, at.scale);
-        let (x, y) = (x.estimate, y.estimate);
-        Ok(self.noted(at, move |e| {
-            if x == y { e[x].square() } else { e[x].product(e[y]) }.with_noise(noise)
-        }))
+        let (x, y, salt) = (x.estimate, y.estimate, salt("product", &[at.level as u64]));
+        Ok(self.noted(at, move |e| e[x].product(&e[y], salt).with_noise(noise)))
     }
 
     /// The sum of x_i y_i, with one relinearisation and one rescale. All operands are adjusted to
@@ -147,13 +143,14 @@ impl Builder<'_> {
         let tensor = tensor.expect("the lists are not empty");
         let at = self.recorder.relinearise(tensor, level, scale, slots)?;
         let noise = self.model().key_switch(level, scale);
+        let salt = salt("product", &[level as u64]);
         let pairs: Vec<_> = x.iter().zip(y).map(|(x, y)| (x.estimate, y.estimate)).collect();
         let product = self.noted(at, move |e| {
-            let one = |&(x, y): &(usize, usize)| {
-                if x == y { e[x].square() } else { e[x].product(e[y]) }
-            };
-            let sum = pairs.iter().map(one).reduce(Estimate::plus);
-            sum.expect("the lists are not empty").with_noise(noise)
+            let one = |&(x, y): &(usize, usize)| e[x].product(&e[y], salt);
+            let sum = pairs.iter().map(one).reduce(|sum, product| sum.plus(&product));
+            let sum = sum.expect("the lists are not empty");
+            // One pair is a product as any other; the key switch of a sum is one of its own.
+            if pairs.len() == 1 { sum } else { sum.renewed(salt) }.with_noise(noise)
         });
         self.rescale(&product)
     }
@@ -204,8 +201,10 @@ impl Builder<'_> {
         let coefficients: Arc<[i64]> =
             encoded.coefficients().iter().step_by(gap).copied().collect();
         let value = self.recorder.plaintext(coefficients, x.at.level)?;
-        let magnitude = largest(values);
-        let estimate = self.noted(x.at, move |_| Estimate::new(0.0, magnitude)).estimate;
+        let (magnitude, full) = (largest(values), self.set().slots());
+        let digest = digest_of(encoded.coefficients());
+        let plain = self.noted(x.at, move |_| Tracked::plain(full, digest, magnitude));
+        let estimate = plain.estimate;
         let level = x.at.level;
         Ok(PlainNode { value, level, scale, estimate })
     }
@@ -223,19 +222,17 @@ impl Builder<'_> {
 
     pub(crate) fn add_plain_node(&mut self, x: &Node, plain: &PlainNode) -> Result<Node> {
         let at = self.recorder.add_plaintext(&x.at, plain.value)?;
-        let noise = self.model().encoding(plain.scale);
+        let encoding = self.model().encoding(plain.scale, at.slots);
         let (x, plain) = (x.estimate, plain.estimate);
-        Ok(self.noted(at, move |e| e[x].plus(e[plain]).with_noise(noise)))
+        Ok(self.noted(at, move |e| e[x].plus_plain(&e[plain], encoding)))
     }
 
     pub(crate) fn mul_plain_node(&mut self, x: &Node, plain: &PlainNode) -> Result<Node> {
         debug_assert_eq!(x.at.level, plain.level);
         let at = self.recorder.multiply_plaintext(&x.at, plain.value, plain.scale)?;
-        let encoding = self.model().encoding(plain.scale);
-        let (x, plain) = (x.estimate, plain.estimate);
-        let product = self.noted(at, move |e| {
-            e[x].times(e[plain].magnitude).with_noise(e[x].magnitude * encoding)
-        });
+        let encoding = self.model().encoding(plain.scale, at.slots);
+        let (x, plain, salt) = (x.estimate, plain.estimate, salt("vector", &[]));
+        let product = self.noted(at, move |e| e[x].product_with_plain(&e[plain], salt, encoding));
         self.rescale(&product)
     }
 
@@ -249,11 +246,11 @@ impl Builder<'_> {
         self.check_constant("the number to add", c, x.at.level, x.at.scale)?;
         let at = self.recorder.add_constant(&x.at, c.re, c.im)?;
         // The number itself is rounded to a multiple of 1 / scale.
-        let rounding = 0.5 / x.at.scale;
+        let rounding = 0.5 / x.at.scale * if c.im == 0.0 { 1.0 } else { SQRT_2 };
         let x = x.estimate;
         Ok(self.noted(at, move |e| {
-            let magnitude = e[x].magnitude + c.norm();
-            Estimate { magnitude, ..e[x].with_bias(rounding) }
+            let magnitude = e[x].magnitude() + c.norm();
+            e[x].clone().with_bias(rounding).with_magnitude(magnitude)
         }))
     }
 
@@ -278,8 +275,11 @@ impl Builder<'_> {
         // The number itself was rounded to a multiple of x.scale / scale.
         let rounding = 0.5 * x.at.scale / scale;
         let x = x.estimate;
+        // Of c and of its products with units the roundings are those of one.
+        let salt = salt("number", &unit_free(c));
         let product = self.noted(at, move |e| {
-            e[x].times(c.norm()).with_bias(e[x].magnitude * rounding * std::f64::consts::SQRT_2)
+            let bias = e[x].magnitude() * rounding * SQRT_2;
+            e[x].clone().times(c.norm()).with_bias(bias).renewed(salt)
         });
         self.rescale(&product)
     }
@@ -292,7 +292,7 @@ impl Builder<'_> {
             self.recorder.multiply_constant(&x.at, c.re, c.im, scale)?
         };
         let x = x.estimate;
-        Ok(self.noted(at, move |e| e[x].times(c.norm())))
+        Ok(self.noted(at, move |e| e[x].clone().times_exactly(c)))
     }
 
     /// Refuses numbers that are not finite, or that no ciphertext at `level` could hold.
@@ -309,6 +309,17 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
+
+/// What a number and its products with -1 and i have in common.
+fn unit_free(c: Complex64) -> [u64; 2] {
+    let (a, b) = (c.re.abs().to_bits(), c.im.abs().to_bits());
+    [a.min(b), a.max(b)]
+}
+
+/// A digest of encoded coefficients.
+pub(crate) fn digest_of(coefficients: &[i64]) -> u64 {
+    short(blake3::Hasher::new().update(bytemuck::cast_slice(coefficients)))
 }
 
 /// Whether a product with this number costs no level.

@@ -1,7 +1,8 @@
 //! Bootstrapping and its variants.
 
-use super::{Builder, Estimate, Node};
+use super::{Builder, Node};
 use crate::server::Bootstrapping;
+use crate::server::tracked::{Tracked, salt};
 use crate::{Error, Result};
 
 impl Builder<'_> {
@@ -19,7 +20,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Value`] for an impossible
-    /// message ratio, [`Error::Shape`] for too few slots, [`Error::Scale`] at level 0 with another
+    /// message ratio, [`Error::Scale`] at level 0 with another
     /// scale than the canonical one; without [`Bootstrapping::keys`],
     /// [`Error::MissingKey`] when the recording is finished.
     pub fn bootstrap_with(&mut self, x: &Node, how: &Bootstrapping) -> Result<Node> {
@@ -33,7 +34,7 @@ impl Builder<'_> {
             (self.recorder.bootstrap(&x.at, &plan)?, 0.0)
         };
         let x = x.estimate;
-        Ok(self.noted(at, move |e| noise(e[x]).with_noise(switching)))
+        Ok(self.noted(at, move |e| noise(&e[x], switching)))
     }
 
     /// The first of three parts of [`Builder::bootstrap_with`]: the halves of its coefficients,
@@ -47,8 +48,9 @@ impl Builder<'_> {
         let plan = self.server.plan(x.at.slots, how)?;
         let adjust = self.adjustment(how, x)?;
         let halves = self.recorder.bootstrap_halves(&x.at, &plan)?;
-        let x = x.estimate;
-        Ok(halves.map(|at| self.noted(at, move |e| e[x].with_noise(adjust))))
+        let (x, salt) = (x.estimate, salt("bootstrapping", &[]));
+        let rule = move |e: &[Tracked]| e[x].clone().averaged().renewed(salt).with_noise(adjust);
+        Ok(halves.map(|at| self.noted(at, rule)))
     }
 
     /// The second part, of each half on its own.
@@ -61,7 +63,7 @@ impl Builder<'_> {
         let plan = self.server.plan(half.at.slots, how)?;
         let at = self.recorder.bootstrapped_half(&half.at, &plan)?;
         let half = half.estimate;
-        Ok(self.noted(at, move |e| e[half]))
+        Ok(self.noted(at, move |e| e[half].clone()))
     }
 
     /// The third part, of both.
@@ -81,7 +83,7 @@ impl Builder<'_> {
             (at, 0.0)
         };
         let re = re.estimate;
-        Ok(self.noted(at, move |e| noise.after(e[re], e[re].magnitude).with_noise(switching)))
+        Ok(self.noted(at, move |e| noise.after(&e[re], e[re].magnitude(), switching)))
     }
 
     /// The first half of a bootstrapping: from coefficients at level 0 to slots at
@@ -94,8 +96,7 @@ impl Builder<'_> {
     /// whose slots are none.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Shape`] for too few slots
-    /// or a set that corrects its sine by an arcsine after it, [`Error::Level`] and
+    /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Shape`] for a set that corrects its sine by an arcsine after it, [`Error::Level`] and
     /// [`Error::Scale`] unless the input stands at level 0 with the canonical scale; without
     /// [`Bootstrapping::half_keys`], [`Error::MissingKey`] when the recording is finished.
     pub fn half_bootstrap(&mut self, x: &Node) -> Result<Node> {
@@ -103,19 +104,24 @@ impl Builder<'_> {
         let plan = self.server.half_plan(x.at.slots)?;
         let at = self.recorder.half_bootstrap(&x.at, &plan)?;
         let noise = self.model().half_bootstrapping()?.hypot(self.model().rounding(at.scale));
-        Ok(self.noted(at, move |_| Estimate::new(noise, 1.0)))
+        let (x, salt) = (x.estimate, salt("half-bootstrapping", &[]));
+        Ok(self.noted(at, move |e| e[x].without_errors().renewed(salt).with_noise(noise)))
     }
 
-    /// What a bootstrapping makes of the estimate of `x`, by the model;
-    /// the adjust before it included.
+    /// What a bootstrapping makes of what is known of `x`, by the model, the adjust before it
+    /// included, and the key switch after it.
     fn refreshed(
         &self,
         how: &Bootstrapping,
         x: &Node,
-    ) -> Result<impl Fn(Estimate) -> Estimate + Copy + Send + Sync + 'static> {
+    ) -> Result<impl Fn(&Tracked, f64) -> Tracked + Copy + Send + Sync + 'static> {
         let noise = self.server.refresh_noise(x.at.slots, how)?;
         let adjust = self.adjustment(how, x)?;
-        Ok(move |of: Estimate| noise.after(of.with_noise(adjust), of.magnitude))
+        let salt = salt("bootstrapping", &[]);
+        Ok(move |of: &Tracked, switching| {
+            let start = of.clone().averaged().renewed(salt).with_noise(adjust);
+            noise.after(&start, of.magnitude(), switching)
+        })
     }
 
     /// The deviation that is added on the way of `x` to where a bootstrapping starts.
@@ -140,6 +146,8 @@ impl Builder<'_> {
         v: &Node,
         how: &Bootstrapping,
     ) -> Result<(Node, Node)> {
+        // Both together are complex.
+        let how = &Bootstrapping { real: false, ..*how };
         self.check(&[u, v])?;
         if u.at.slots != v.at.slots {
             return Err(Error::Length {
@@ -154,19 +162,14 @@ impl Builder<'_> {
         let switching = self.model().key_switch(re.level, re.scale);
         // Each meets the magnitude of both, and its own error alone.
         let (u, v) = (u.estimate, v.estimate);
-        let one = move |own: Estimate, other: Estimate, noise: fn(f64, f64) -> f64| Estimate {
-            magnitude: noise(own.magnitude, other.magnitude),
-            ..own
+        let salts = [salt("real half", &[]), salt("imaginary half", &[])];
+        let part = move |own: &Tracked, other: &Tracked, i: usize| {
+            let both = own.magnitude().hypot(other.magnitude());
+            let pair = own.clone().with_mask_of(&own.plus(other)).renewed(salts[i]);
+            noise[i](&pair.with_magnitude(both), switching).with_magnitude(own.magnitude())
         };
-        let [of_u, of_v] = noise;
-        let re = self.noted(re, move |e| {
-            let after = of_u(one(e[u], e[v], f64::hypot)).with_noise(switching);
-            Estimate { magnitude: e[u].magnitude, ..after }
-        });
-        let im = self.noted(im, move |e| {
-            let after = of_v(one(e[v], e[u], f64::hypot)).with_noise(switching);
-            Estimate { magnitude: e[v].magnitude, ..after }
-        });
+        let re = self.noted(re, move |e| part(&e[u], &e[v], 0));
+        let im = self.noted(im, move |e| part(&e[v], &e[u], 1));
         Ok((re, im))
     }
 
@@ -196,16 +199,16 @@ impl Builder<'_> {
         let rounding = self.model().rounding(at.scale) * std::f64::consts::SQRT_2;
         let adjusts = 2.0f64.sqrt() * bottom;
         let power = f64::from(bits).exp2();
-        let x = x.estimate;
+        let (x, salt) = (x.estimate, salt("two bootstrappings", &[]));
         Ok(self.noted(at, move |e| {
             // The second one meets what the first got wrong, times 2^bits, and is divided by that.
-            let first = noise.after(Estimate::new(0.0, 0.0), e[x].magnitude);
+            let none = e[x].without_errors();
+            let first = noise.after(&none, e[x].magnitude(), 0.0).estimate();
             let rest = first.largest_error() * power;
-            let second = noise.after(Estimate::new(0.0, 0.0), rest).times(1.0 / power);
-            e[x].with_noise(second.deviation)
-                .with_bias(second.bias)
-                .with_noise(adjusts)
-                .with_noise(rounding)
+            let second = noise.after(&none, rest, 0.0).times(1.0 / power).estimate();
+            let noise = second.deviation.hypot(adjusts).hypot(rounding);
+            let of = e[x].clone().averaged().renewed(salt);
+            of.with_bias(second.bias).with_noise(noise)
         }))
     }
 }

@@ -4,8 +4,9 @@ use std::ops::RangeInclusive;
 
 use super::arithmetic::is_free;
 use super::rounding::{Rounding, baby_bits};
-use super::{Builder, Estimate, Node};
+use super::{Builder, Node};
 use crate::approximation::{CompositeSign, Polynomial, levels_of_degree};
+use crate::server::tracked::salt;
 use crate::{Error, Result};
 
 impl Builder<'_> {
@@ -42,7 +43,7 @@ impl Builder<'_> {
             }
         };
         let at = result.estimate;
-        Ok(self.noted(result.at, move |e| e[at].with_bias(error)))
+        Ok(self.noted(result.at, move |e| e[at].clone().with_bias(error)))
     }
 
     /// The polynomial of a ciphertext whose slots lie in [least, 1] or its negative, where values
@@ -56,8 +57,14 @@ impl Builder<'_> {
         let at = self.recorder.chebyshev_sum(p.coefficients(), &basis, level, scale)?;
         let rounding = Rounding::of(p.coefficients(), log2_baby, least);
         let noise = rounding.internal * self.model().rounding(scale);
-        let u = u.estimate;
-        Ok(self.noted(at, move |e| e[u].through(rounding.slope, magnitude).with_noise(noise)))
+        // Polynomials of one input have their roundings in common, whatever their coefficients.
+        let common = salt("polynomial", &[u.at.level as u64]);
+        let own: Vec<u64> = p.coefficients().iter().map(|c| c.to_bits()).collect();
+        let (u, own) = (u.estimate, salt("polynomial", &own));
+        Ok(self.noted(at, move |e| {
+            let value = e[u].clone().through(rounding.slope, magnitude);
+            value.renewed(common).with_noise(noise).renewed(own)
+        }))
     }
 
     /// Any function on an interval in which all slots lie, fitted to within `error`; the
@@ -141,7 +148,7 @@ impl Builder<'_> {
         }
         let (at, bias) = (x.estimate, sign.error());
         // What values were off from 1 is part of the sign's own error.
-        Ok(self.noted(x.at, move |e| Estimate { bias: e[at].bias + bias, ..e[at] }))
+        Ok(self.noted(x.at, move |e| e[at].clone().with_bias(bias)))
     }
 
     /// 1 where x > y and 0 where x < y, for |x - y| up to `range`.
@@ -185,7 +192,7 @@ impl Builder<'_> {
         let product = self.mul(x, &step)?;
         let bias = range * sign.relu_error();
         let (of, x) = (product.estimate, x.estimate);
-        Ok(self.noted(product.at, move |e| Estimate { bias: e[x].bias + bias, ..e[of] }))
+        Ok(self.noted(product.at, move |e| e[of].clone().off_by(e[x].bias() + bias)))
     }
 
     /// The larger of x and y in every slot, for |x - y| up to `range`.

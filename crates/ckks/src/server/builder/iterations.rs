@@ -1,6 +1,6 @@
 //! Inverses and inverse square roots by iteration.
 
-use super::{Builder, Estimate, Node};
+use super::{Builder, Node};
 use crate::Result;
 use crate::approximation::{GoldschmidtInverse, NewtonInverseSqrt};
 use crate::server::error::out_of_levels;
@@ -42,8 +42,7 @@ impl Builder<'_> {
                 }
             }
         }
-        let (slope, error) = (inverse.slope(), inverse.error());
-        Ok(self.iterated(&x, &y, slope, error))
+        Ok(self.iterated(&y, inverse.error()))
     }
 
     /// 1/sqrt(x) of every slot; slots must be real and lie in the interval of `root`. It takes
@@ -74,21 +73,19 @@ impl Builder<'_> {
             let rounding = 2.0 * self.model().rounding(next.at.scale);
             let (of_y, of_x) = (2.0 * a, b * largest.powi(3));
             let products = largest * largest + b * (3.0 * hi).sqrt() + 1.0;
+            let noise = products * rounding;
             let (x, bx, old, linear) = (x.estimate, bx.estimate, y.estimate, linear.estimate);
+            let of = next.estimate;
             y = self.noted(next.at, move |e| {
                 // The constants are rounded, too.
-                let constants = (e[linear].bias - a * e[old].bias).abs()
-                    + (e[bx].bias - b * e[x].bias).abs() * largest.powi(3);
-                let deviation = (of_y * e[old].deviation).hypot(of_x * e[x].deviation);
-                Estimate {
-                    deviation: deviation.hypot(products * rounding),
-                    bias: of_y * e[old].bias + of_x * e[x].bias + constants,
-                    magnitude: largest,
-                }
+                let constants = (e[linear].bias() - a * e[old].bias()).abs()
+                    + (e[bx].bias() - b * e[x].bias()).abs() * largest.powi(3);
+                let (of_y, of_x) = (e[old].clone().times(of_y), e[x].clone().times(of_x));
+                let sum = of_y.plus(&of_x).with_mask_of(&e[of]).with_noise(noise);
+                sum.with_bias(constants).with_magnitude(largest)
             });
         }
-        let (slope, error) = (root.slope(), root.error());
-        Ok(self.iterated(&x, &y, slope, error))
+        Ok(self.iterated(&y, root.error()))
     }
 
     /// Refuses what has too few levels where nothing bootstraps in between.
@@ -102,16 +99,12 @@ impl Builder<'_> {
     /// The same node, whose slots are known to stay below `magnitude`.
     fn at_most(&mut self, x: &Node, magnitude: f64) -> Node {
         let (at, of) = (x.at, x.estimate);
-        self.noted(at, move |e| Estimate { magnitude: e[of].magnitude.min(magnitude), ..e[of] })
+        self.noted(at, move |e| e[of].clone().at_most(magnitude))
     }
 
-    /// The end of an iteration from x to y: errors of x count with the slope, where that is more
-    /// than what the products made of them; they are one error, not independent ones.
-    fn iterated(&mut self, x: &Node, y: &Node, slope: f64, error: f64) -> Node {
-        let (at, of, from) = (y.at, y.estimate, x.estimate);
-        self.noted(at, move |e| {
-            let through = e[from].through(slope, e[of].magnitude);
-            Estimate { magnitude: e[of].magnitude, ..e[of].worse(through) }.with_bias(error)
-        })
+    /// The end of an iteration to y, with what it leaves.
+    fn iterated(&mut self, y: &Node, error: f64) -> Node {
+        let (at, of) = (y.at, y.estimate);
+        self.noted(at, move |e| e[of].clone().with_bias(error))
     }
 }

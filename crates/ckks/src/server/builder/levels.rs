@@ -2,6 +2,7 @@
 
 use super::{Builder, Node};
 use crate::server::error::out_of_levels;
+use crate::server::tracked::salt;
 use crate::{Error, Result};
 
 impl Builder<'_> {
@@ -17,8 +18,8 @@ impl Builder<'_> {
         }
         let at = self.recorder.rescale(&x.at)?;
         let noise = self.model().rounding(at.scale);
-        let x = x.estimate;
-        Ok(self.noted(at, move |e| e[x].with_noise(noise)))
+        let (x, salt) = (x.estimate, salt("rescale", &[at.level as u64]));
+        Ok(self.noted(at, move |e| e[x].clone().renewed(salt).with_noise(noise)))
     }
 
     /// Brings a ciphertext to the canonical scale of the lower level `to`, by one rounding.
@@ -30,8 +31,8 @@ impl Builder<'_> {
         self.canonical("adjust", to)?;
         let at = self.recorder.adjust(&x.at, to)?;
         let noise = self.model().rounding(at.scale);
-        let x = x.estimate;
-        Ok(self.noted(at, move |e| e[x].with_noise(noise)))
+        let (x, salt) = (x.estimate, salt("adjust", &[to as u64]));
+        Ok(self.noted(at, move |e| e[x].clone().renewed(salt).with_noise(noise)))
     }
 
     /// Goes down to level `to` at whatever scale that gives: limbs are forgotten where the bases
@@ -58,7 +59,7 @@ impl Builder<'_> {
         }
         let at = self.recorder.drop_to(&x.at, to)?;
         let x = x.estimate;
-        Ok(self.noted(at, move |e| e[x]))
+        Ok(self.noted(at, move |e| e[x].clone()))
     }
 
     /// `x` with at least `levels` levels below it: itself, or bootstrapped where that is wanted.

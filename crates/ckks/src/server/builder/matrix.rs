@@ -5,6 +5,7 @@ use num_complex::Complex64;
 use super::{Builder, Node};
 use crate::program::LinearTransform;
 use crate::server::matrix::{LinearMap, Matrix, ProductMaps};
+use crate::server::tracked::{Tracked, salt, times};
 use crate::{Error, Result};
 
 impl Builder<'_> {
@@ -51,29 +52,25 @@ impl Builder<'_> {
         } else {
             self.recorder.linear_transform(&x.at, &transform)?
         };
-        let (sum, square) = map.norms();
+        let norms = map.norms();
         let model = self.model();
         let count = (map.diagonals().count() as f64).sqrt();
-        let encoding = count * model.encoding(transform.plaintext_scale);
+        let encoding = count * model.encoding(transform.plaintext_scale, map.slots());
         // Products with diagonals see what rotations are off by, undivided or divided.
-        let switching = square
+        let switching = norms.row_norm
             * if divides {
                 model.key_switch(level, x.at.scale)
             } else {
                 model.key_product(level, x.at.scale)
             };
-        let rounding = model.rounding(scale);
-        let x = x.estimate;
+        let noise = switching.hypot(model.rounding(scale));
+        let (x, full) = (x.estimate, self.set().slots());
+        let plain = Tracked::plain(full, map.digest(), 1.0);
+        let salt = salt("linear transform", &[map.digest(), level as u64]);
         Ok(self.noted(at, move |e| {
-            let of = e[x];
-            super::Estimate {
-                deviation: of.deviation * square,
-                bias: of.bias * sum,
-                magnitude: of.magnitude * sum,
-            }
-            .with_noise(of.magnitude * encoding)
-            .with_noise(switching)
-            .with_noise(rounding)
+            let of_diagonals = times(e[x].magnitude(), encoding);
+            let mapped = e[x].clone().mapped(&norms).with_encoding(&plain, of_diagonals);
+            mapped.renewed(salt).with_noise(noise)
         }))
     }
 

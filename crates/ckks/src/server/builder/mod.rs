@@ -9,12 +9,14 @@ mod matrix;
 mod rounding;
 mod slots;
 
-pub(super) use arithmetic::{PlainNode, check_length, largest};
+pub(super) use arithmetic::{PlainNode, check_length, digest_of, largest};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::estimate::{Estimate, Model};
+use super::ciphertexts::check_magnitude;
+use super::estimate::Model;
 use super::recording::InputShape;
+use super::tracked::Tracked;
 use super::{KeySwitching, ServerKey};
 use crate::program::{Recorded, Recorder};
 use crate::{CkksParameters, Error, Result};
@@ -45,11 +47,11 @@ impl Node {
     }
 }
 
-/// How one estimate follows from earlier ones.
-type Rule = Box<dyn Fn(&[Estimate]) -> Estimate + Send + Sync>;
+/// How what is known of one ciphertext follows from earlier ones.
+type Rule = Box<dyn Fn(&[Tracked]) -> Tracked + Send + Sync>;
 
-/// Estimates of a whole recording, as rules: what inputs are known to be off by differs from run
-/// to run.
+/// What is known of all ciphertexts of a recording, as rules: what inputs are known to be off by
+/// differs from run to run.
 #[derive(Default)]
 pub(super) struct Tape {
     inputs: usize,
@@ -57,9 +59,10 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    /// All estimates, those of the inputs first.
-    pub fn run(&self, inputs: &[Estimate]) -> Vec<Estimate> {
-        let mut known = inputs[..self.inputs].to_vec();
+    /// All of them, those of the inputs first.
+    pub fn run(&self, inputs: Vec<Tracked>) -> Vec<Tracked> {
+        let mut known = inputs;
+        known.truncate(self.inputs);
         for rule in &self.rules {
             known.push(rule(&known));
         }
@@ -141,6 +144,18 @@ impl<'s> Builder<'s> {
         Ok(Node { at, estimate: self.tape.inputs - 1, builder: self.number })
     }
 
+    /// The same ciphertext, with the promise that no slot of it is larger than `magnitude`; see
+    /// [`Ciphertexts::with_magnitude`](super::Ciphertexts::with_magnitude).
+    ///
+    /// # Errors
+    /// [`Error::Value`] unless it is finite and not negative.
+    pub fn with_magnitude(&mut self, x: &Node, magnitude: f64) -> Result<Node> {
+        self.check(&[x])?;
+        check_magnitude(magnitude)?;
+        let of = x.estimate;
+        Ok(self.noted(x.at, move |e| e[of].clone().with_magnitude(magnitude)))
+    }
+
     /// S_level.
     fn canonical(&self, operation: &str, level: usize) -> Result<f64> {
         self.set().check_level(operation, level)?;
@@ -151,11 +166,11 @@ impl<'s> Builder<'s> {
         })
     }
 
-    /// The node of a recorded ciphertext whose estimate follows from those of others.
+    /// The node of a recorded ciphertext of which what is known follows from others.
     fn noted(
         &mut self,
         at: Recorded,
-        rule: impl Fn(&[Estimate]) -> Estimate + Send + Sync + 'static,
+        rule: impl Fn(&[Tracked]) -> Tracked + Send + Sync + 'static,
     ) -> Node {
         self.tape.rules.push(Box::new(rule));
         let estimate = self.tape.inputs + self.tape.rules.len() - 1;

@@ -2,6 +2,7 @@
 
 use super::{Builder, Node, check_length};
 use crate::program::Recorded;
+use crate::server::tracked::salt;
 use crate::{Error, Result};
 
 impl Builder<'_> {
@@ -19,7 +20,7 @@ impl Builder<'_> {
         let by = self.server.shared().library.rotation(x.at.slots, by, x.at.level);
         let g = self.recorder.chain().rotation(by);
         let at = self.recorder.galois(&x.at, g)?;
-        Ok(self.noted_key_switch(at, x))
+        Ok(self.noted_key_switch(at, x, "rotation", by))
     }
 
     /// Several rotations of one ciphertext, for which its decomposition is computed once.
@@ -37,7 +38,7 @@ impl Builder<'_> {
                 let by = self.server.shared().library.rotation(x.at.slots, by, x.at.level);
                 let g = self.recorder.chain().rotation(by);
                 let at = self.recorder.galois_hoisted(&x.at, &digits, g)?;
-                Ok(self.noted_key_switch(at, x))
+                Ok(self.noted_key_switch(at, x, "rotation", by))
             })
             .collect()
     }
@@ -50,13 +51,14 @@ impl Builder<'_> {
     pub fn conjugate(&mut self, x: &Node) -> Result<Node> {
         self.check(&[x])?;
         let at = self.recorder.conjugate(&x.at)?;
-        Ok(self.noted_key_switch(at, x))
+        Ok(self.noted_key_switch(at, x, "conjugation", 0))
     }
 
-    fn noted_key_switch(&mut self, at: Recorded, x: &Node) -> Node {
+    fn noted_key_switch(&mut self, at: Recorded, x: &Node, what: &str, by: i64) -> Node {
         let noise = self.model().key_switch(at.level, at.scale);
-        let x = x.estimate;
-        self.noted(at, move |e| e[x].with_noise(noise))
+        let by = by.rem_euclid(self.set().slots() as i64) as usize;
+        let (x, salt) = (x.estimate, salt(what, &[by as u64, at.level as u64]));
+        self.noted(at, move |e| e[x].clone().rotated(by).renewed(salt).with_noise(noise))
     }
 
     /// The same ciphertext as a vector of `slots` slots, at no cost: see
@@ -67,7 +69,8 @@ impl Builder<'_> {
     pub fn with_slots(&mut self, x: &Node, slots: usize) -> Result<Node> {
         self.check(&[x])?;
         check_length("the slots of a vector", slots, self.set().slots())?;
-        Ok(Node { at: Recorded { slots, ..x.at }, ..*x })
+        let of = x.estimate;
+        Ok(self.noted(Recorded { slots, ..x.at }, move |e| e[of].clone().with_slots(slots)))
     }
 
     /// Slot j of the result is the sum of slots j, j + stride, .., j + (width - 1) stride; `width`
