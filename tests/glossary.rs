@@ -127,7 +127,7 @@ fn every_constant_has_one_name_in_every_language() {
     let cuda = constants(&read("crates/cuda/src/bootstrap/source.rs"), "\"");
     let wgsl = constants(&read("crates/wgpu/src/bootstrap/variant.rs"), "set(\"");
     let mut wrong = wrong_constants("Constants of the bootstrap kernels", &cuda, &wgsl);
-    let files = ["rows", "column_records", "pointwise"];
+    let files = ["rows", "columns", "pointwise", "source"];
     let cuda: String =
         files.iter().map(|file| read(&format!("crates/cuda/src/poly/{file}.rs"))).collect();
     let wgsl = constants(&read("crates/wgpu/src/poly/kernels.rs"), "(\"");

@@ -11,7 +11,6 @@ constexpr int LOG2_ROW = LOG2_DEGREE < 10 ? LOG2_DEGREE : 10;
 constexpr int ROW = 1 << LOG2_ROW;
 constexpr int LOG2_COLUMN = LOG2_DEGREE - LOG2_ROW;
 constexpr int COLUMN = 1 << LOG2_COLUMN;
-constexpr u32 NONE = 0xffffffff;
 
 // What a block reads first lies first: a kernel's arguments come to it line by line.
 struct ColumnsArguments {
@@ -57,6 +56,15 @@ struct OutputRecord {
     u32 offset[2];
     u32 prime, coefficients; // whether it goes there as coefficients
 };
+
+static_assert(
+    sizeof(ColumnsArguments) == COLUMNS_ARGUMENTS_BYTES &&
+        sizeof(TileHeader) == TILE_HEADER_BYTES && sizeof(LoadRecord) == LOAD_RECORD_BYTES &&
+        sizeof(PhaseRecord) == PHASE_RECORD_BYTES &&
+        sizeof(ConversionRecord) == CONVERSION_RECORD_BYTES &&
+        sizeof(SourceRecord) == SOURCE_RECORD_BYTES &&
+        sizeof(OutputRecord) == OUTPUT_RECORD_BYTES,
+    "records as the host writes them");
 
 FUNCTION u32* limb_address(const u32* offset, u32 base, const u64* bases) {
     return (u32*)(__ldg(bases + base) + (((u64)offset[1] << 32) | offset[0]));

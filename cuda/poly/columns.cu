@@ -18,6 +18,7 @@ constexpr int LOG2_NEAR = LOG2_COLUMN - 4;
 constexpr int UNITS = NEAR * QUADS; // of 64 words: what a warp computes of eight outputs
 constexpr int PARTS = ROW / WIDTH;  // tiles of a limb
 static_assert(COLUMN >= 16 && COLUMN <= 128, "columns of 16 to 128 points");
+static_assert(4 * SLOT == SLOT_BYTES, "places as the host counts them");
 
 // A group of eight outputs in memory: left sides [STEPS][2][32 threads] of 16 bytes, the offsets of
 // the 8 STEPS sources, forward factors [8][COLUMN], the outputs, whether coefficients are wanted,
@@ -29,12 +30,12 @@ constexpr int FACTORS_AT = SOURCES_AT + STEPS * 8;
 constexpr int OUTPUTS_AT = FACTORS_AT + 8 * FACTOR_WORDS;
 constexpr int MODE_AT = OUTPUTS_AT + 8 * (int)(sizeof(OutputRecord) / 4);
 constexpr int GROUP_WORDS = MODE_AT + 4;
+static_assert(4 * GROUP_WORDS == GROUP_BYTES, "groups as the host writes them");
 
 typedef Field<WIDE> F;
 
 // A correction u lies in the padding of places: of each row, WIDTH / 4 places have four words of
-// it. The offset of such a source is marked, and moves with the columns.
-constexpr u32 IN_PADDING = 0x80000000;
+// it. The offset of such a source is marked (IN_PADDING), and moves with the columns.
 FUNCTION u32 padding_step(int column) { return column / 4 * SLOT - column; }
 
 struct TableFactors {

@@ -6,6 +6,7 @@
 struct TermRecord {
     u32 place, constant, quotient;
 };
+static_assert(sizeof(TermRecord) == TERM_RECORD_BYTES, "terms as the host writes them");
 
 // A thread's column of a place.
 struct Column {

@@ -22,6 +22,9 @@ struct MaskRecord {
 struct MasksArguments {
     const MaskRecord* records; // one a block
 };
+static_assert(
+    sizeof(MaskRecord) == MASK_RECORD_BYTES && sizeof(MasksArguments) == MASKS_ARGUMENTS_BYTES,
+    "records as the host writes them");
 
 FUNCTION u32 rotated(u32 x, int by) { return (x << by) | (x >> (32 - by)); }
 

@@ -1,5 +1,6 @@
 // Arithmetic modulo primes that are known when a kernel runs, and the tables of a ring.
 #pragma once
+#include "constants.cuh"
 #include "word.cuh"
 
 // What is computed with a prime. The multiples lie in memory because a compiler that knew how they
@@ -29,6 +30,9 @@ struct Tables {
     // [prime][row], only where rows are short: of all stages.
     const uint2* whole[2];
 };
+
+static_assert(
+    sizeof(Prime) == PRIME_BYTES && sizeof(Tables) == TABLES_BYTES, "tables as the host has them");
 
 // Narrow primes lie below 2^30, and values between stages below 4 q (forward) or 2 q (inverse).
 // Wide ones lie below 2^31, and all values are canonical.

@@ -20,6 +20,8 @@ struct PointwiseArguments {
     u32 items;
     ShapePlace shapes[MOST_SHAPES];
 };
+static_assert(
+    sizeof(PointwiseArguments) == POINTWISE_ARGUMENTS_BYTES, "arguments as the host writes them");
 
 template<class S>
 struct Work {

@@ -25,9 +25,8 @@ struct ShapeNumbers {
     u32 halves, half_stores; // rows that are transformed forward, and inversely
     u32 operands, constants; // of a record
     u32 record;              // its length, in units of 16 bytes
-    u32 flags;               // IS_ALONE, IS_WIDE, HAS_STEPS, 2^8 times its text
+    u32 flags;               // IS_ALONE, IS_WIDE, HAS_STEPS, 2^LOG2_FLAGS times its text
 };
-constexpr u32 IS_ALONE = 1, IS_WIDE = 2, HAS_STEPS = 4;
 
 // What a block reads first lies first: a kernel's arguments come to it line by line.
 struct RowsArguments {
@@ -40,6 +39,16 @@ struct RowsArguments {
     ShapeNumbers shapes[MOST_SHAPES];
     Tables tables;
 };
+
+static_assert(
+    sizeof(ShapeNumbers) == SHAPE_NUMBERS_BYTES && sizeof(RowsArguments) == ROWS_ARGUMENTS_BYTES,
+    "arguments as the host writes them");
+static_assert(
+    (OPERANDS * (int)(sizeof(Operand) / 4) + PRIME_WORDS + 2 * CONSTANTS +
+     (SHORT ? 0 : PARTS * 224) + BUFFERS * BUFFER + 3) /
+            4 * 4 ==
+        TEAM_WORDS,
+    "a team's memory as it is launched");
 
 // What a team holds in shared memory.
 struct TeamMemory {
@@ -384,7 +393,7 @@ process(const RowsArguments& a, const Item& item, const TeamMemory& team, int wa
     const TeamMemory memory = team.part(item.shape, item.part);
     const Prime p = *(const Prime*)memory.prime;
     forward_rows(item, a, memory, p, lane);
-    with_shape(item.shape.flags >> 8, [&](auto shape) {
+    with_shape(item.shape.flags >> LOG2_FLAGS, [&](auto shape) {
         sums_of_row(shape, item, memory, p, warp * 32 + lane);
     });
     // Blocks of the next launch have their place and their constants when these are done.

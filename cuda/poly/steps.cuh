@@ -17,13 +17,10 @@
 #pragma once
 #include "sums.cuh"
 
-enum Step { ADD, SCALE, VALUE, STORE, STORE_MOVED, KEEP, END };
-
-// Factors beside those in memory (Form): words of a buffer, constants, 1.
-enum Factor { KEPT = GATHER_RUNS + 1, CONSTANT, ONE };
-
-// Products whose operands are asked for at once.
-constexpr int RUN = 8;
+// What a step does, factors beside those in memory (words of a buffer, constants, 1), and RUN,
+// the products whose operands are asked for at once, are constants of the host
+// (crates/cuda/src/poly/arguments.rs).
+static_assert(sizeof(uint4) == STEP_RECORD_BYTES, "steps as the host writes them");
 
 template<bool wide>
 FUNCTION Four sum_of(const Field<wide>& f, const Four& a, const Four& b) {

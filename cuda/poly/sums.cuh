@@ -87,11 +87,12 @@ struct Operand {
     u32 automorphism; // X -> X^g
 };
 
-// Operands in a record are {offset, offset, base + 2^24 log2_run, automorphism}; a call's table of
-// bases says where its arena and what it is bound to lie. Base 0 is address 0.
-FUNCTION u32 base_number(uint4 place) { return place.z & 0xffffff; }
+// Operands in a record are {offset, offset, base + 2^LOG2_BASES log2_run, automorphism}; a call's
+// table of bases says where its arena and what it is bound to lie. Base 0 is address 0.
+static_assert(sizeof(uint4) == OPERAND_RECORD_BYTES, "operands as the host writes them");
+FUNCTION u32 base_number(uint4 place) { return place.z & ((1u << LOG2_BASES) - 1); }
 FUNCTION Operand operand_at(uint4 place, u64 base) {
-    return Operand{base + (((u64)place.y << 32) | place.x), place.z >> 24, place.w};
+    return Operand{base + (((u64)place.y << 32) | place.x), place.z >> LOG2_BASES, place.w};
 }
 FUNCTION Operand resolve(const uint4* place, const u64* bases) {
     const uint4 p = __ldg(place);
@@ -101,8 +102,8 @@ FUNCTION uint4 words(const Operand& o) {
     return make_uint4((u32)o.address, (u32)(o.address >> 32), o.log2_run, o.automorphism);
 }
 
-enum Form { WORDS, PAIRS, RUNS, GATHER, GATHER_PAIRS, GATHER_RUNS };
-
+// How words are read (WORDS, PAIRS, RUNS, and the same under an automorphism), as the host numbers
+// it: those under an automorphism last.
 CONSTANT_FUNCTION bool is_moved(int form) { return form >= GATHER; }
 CONSTANT_FUNCTION bool is_pairs(int form) { return form == PAIRS || form == GATHER_PAIRS; }
 CONSTANT_FUNCTION bool is_runs(int form) { return form == RUNS || form == GATHER_RUNS; }

@@ -2,7 +2,7 @@
 // is to be half transformed; a workgroup has BLOCK / C columns of the limbs of a tile, as C rows of
 // so many words. Twin: crates/cpu/src/poly/columns.rs.
 //
-// Records, in vectors (crates/wgpu/src/poly/columns.rs):
+// Records, in vectors (crates/wgpu/src/poly/column_records.rs):
 //
 //   tile        (steps, 0, 0, 0)
 //   load        (LOAD, slot, limb, p), where it is half transformed (LOAD_HALF, ..) and
@@ -24,13 +24,13 @@
 #include modular
 #include half_transform
 
-const LOAD: u32 = 0u;
-const LOAD_HALF: u32 = 1u;
-const PLAIN: u32 = 2u;
-const CORRECTED: u32 = 3u;
-const KEEP: u32 = 5u;
-const PARTS: u32 = 6u;
-const OUTPUTS: u32 = 7u;
+const LOAD: u32 = ${LOAD}u;
+const LOAD_HALF: u32 = ${LOAD_HALF}u;
+const PLAIN: u32 = ${PLAIN}u;
+const CORRECTED: u32 = ${CORRECTED}u;
+const KEEP: u32 = ${KEEP}u;
+const PARTS: u32 = ${PARTS}u;
+const OUTPUTS: u32 = ${OUTPUTS}u;
 
 var<private> slots: array<vec4<u32>, ${SLOTS}>;
 

@@ -2,7 +2,7 @@
 // prime, run on one row of R = BLOCK words. What a later sum reads stays in `slots`, four words a
 // thread. TRANSFORMS = 0 leaves out what only `poly_rows` has.
 //
-// Records, in vectors (crates/wgpu/src/poly/rows.rs):
+// Records, in vectors (crates/wgpu/src/poly/row_records.rs):
 //
 //   tile   (steps, p, -1/p mod 2^32, 2^64 mod p), (first root of the prime, 0, 0, 0)
 //   load   (LOAD or LOAD_HALF, slot, operand)
@@ -22,16 +22,16 @@
 #include half_transform
 #end
 
-const LOAD_HALF: u32 = 1u;
-const PRODUCTS: u32 = 2u;
-const SUM: u32 = 3u;
-const KEEP: u32 = 4u;
+const LOAD_HALF: u32 = ${LOAD_HALF}u;
+const PRODUCTS: u32 = ${PRODUCTS}u;
+const SUM: u32 = ${SUM}u;
+const KEEP: u32 = ${KEEP}u;
 
-const OF_SLOT: u32 = 0u;
-const OF_HALF: u32 = 2u;
+const OF_SLOT: u32 = ${OF_SLOT}u;
+const OF_HALF: u32 = ${OF_HALF}u;
 
-const FACTOR: u32 = 1u << 28u;
-const SLOT: u32 = 1u;
+const FACTOR: u32 = 1u << ${LOG2_FACTOR}u;
+const SLOT: u32 = ${SLOT}u;
 
 var<private> slots: array<vec4<u32>, ${SLOTS}>;
 
@@ -52,7 +52,7 @@ fn source_word(g: u32, shift: u32, c: u32) -> u32 {
 fn streamed(code: u32, number: u32, r: u32, t: u32) -> vec4<u32> {
     let place = limb(number);
     let g = code & 0x3ffffu;
-    let run = (code >> 20u) & 31u;
+    let run = (code >> ${LOG2_RUN}u) & 31u;
     if (g == 1u && run == 0u) {
         return load_words(place, r * ${BLOCK}u + 4u * t);
     }
@@ -66,7 +66,7 @@ fn streamed(code: u32, number: u32, r: u32, t: u32) -> vec4<u32> {
 }
 
 fn operand(code: u32, number: u32, r: u32, t: u32) -> vec4<u32> {
-    if ((code >> 30u) == SLOT) {
+    if ((code >> ${LOG2_KIND}u) == SLOT) {
         return slots[number];
     }
     return streamed(code, number, r, t);
@@ -127,7 +127,7 @@ fn run_tile(group: vec3<u32>, t: u32) {
                     }
 #end
                     if (term.x > 3u) {
-                        slots[(term.x >> 8u) - 1u] = x;
+                        slots[(term.x >> ${LOG2_KEPT}u) - 1u] = x;
                     }
                 }
                 first = sums_with(first, x, a, p);

@@ -9,10 +9,8 @@ mod cuda_check;
 mod devices;
 mod fold;
 mod fuzz;
-mod integers;
 mod kernel_sources;
 mod kernels;
-mod large;
 mod mutants;
 mod nvcc;
 mod package;
@@ -39,7 +37,6 @@ mod vectors;
 mod wasm;
 mod web;
 
-use anyhow::{Result, bail};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -130,40 +127,12 @@ fn arguments() -> Arguments {
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// The bench of the scheme and the kind of operation that are asked for.
-fn run_bench(arguments: &bench::Arguments) -> Result<bool> {
-    bench::check(arguments)?;
-    if let Some(set) = ckks::bench::set(arguments)? {
-        return ckks::bench::run(arguments, &set);
-    }
-    if arguments.op.is_ckks() {
-        bail!(
-            "--op {}: is an operation of CKKS sets; name one with --set, such as CKKS_D40",
-            arguments.op.name()
-        );
-    }
-    let level = arguments.level.is_some() || arguments.ratio.is_some();
-    if level || arguments.key_switch.is_some() || arguments.few_keys {
-        bail!(
-            "--level, --ratio, --key-switch and --few-keys are options of CKKS sets; name one with \
-             --set, such as CKKS_D40"
-        );
-    }
-    if arguments.op.is_large() {
-        return large::run(arguments, arguments.op);
-    }
-    if arguments.op.is_integer() {
-        return integers::run(arguments);
-    }
-    bench::run(arguments)
-}
-
 fn main() -> ExitCode {
     // A reader that has seen enough (`| head`) ends the command quietly, where printing would
     // panic.
     sigpipe::reset();
     let result = match arguments().command {
-        Command::Bench(arguments) => run_bench(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Wasm(arguments) => wasm::run(&arguments),
         Command::Web(arguments) => web::run(&arguments),

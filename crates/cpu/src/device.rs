@@ -88,11 +88,6 @@ fn transform(options: &LoadOptions) -> Result<Transform> {
     Ok(options.transform.unwrap_or(Transform::Fft))
 }
 
-/// Host memory ran out: `bytes` of it were asked for, for `what`.
-pub(crate) fn out_of_memory(bytes: usize, what: impl Into<String>) -> BackendError {
-    BackendError::OutOfMemory { device: "cpu".into(), bytes: bytes as u64, what: what.into() }
-}
-
 impl Backend for CpuBackend {
     fn info(&self) -> &DeviceInfo {
         &self.info

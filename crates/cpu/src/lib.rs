@@ -27,6 +27,7 @@
 
 mod bootstrap;
 mod device;
+mod memory;
 mod poly;
 
 pub use device::CpuBackend;

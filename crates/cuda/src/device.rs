@@ -1,30 +1,21 @@
 //! NVIDIA GPUs as [`Backend`]s.
 
-use crate::bootstrap::engine::CudaEngine;
 use crate::bootstrap::limits::cluster_of;
-use crate::bootstrap::plan::Planner;
-use crate::bootstrap::plan::{Split, only_transform};
 use crate::bootstrap::queues::QUEUES;
-use crate::bootstrap::upload::Loading;
+use crate::opened::Opened;
 use crate::poly::{PROGRAMS, PolyKnobs};
 use crate::runtime::gpu::{self, Gpu, GpuFacts};
-use crate::runtime::limited::Limited;
-use crate::runtime::machine::{Machine, Queue};
-use girih_backend::bootstrap::{BootstrapDevice, Loader};
+use crate::runtime::machine::Queue;
 use girih_backend::{
-    Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, KeyModulus, LoadOptions,
-    LoadRequest, PlanRequest, Result, Transform, Waiting, at_once, choose_plan,
+    Backend, BackendError, DeviceInfo, DeviceKind, Result, Transform, bootstrap, poly,
 };
 use std::sync::Arc;
 
 /// One NVIDIA GPU.
 pub struct CudaBackend {
-    pub(crate) info: DeviceInfo,
-    pub(crate) gpu: Arc<Gpu>,
-    /// What engines run on: the GPU, or the GPU with less memory.
-    pub(crate) machine: Arc<dyn Machine>,
-    pub(crate) memory_limit: Option<u64>,
-    pub(crate) poly_knobs: PolyKnobs,
+    opened: Opened,
+    /// Bytes of memory that the GPU has.
+    memory_bytes: u64,
 }
 
 /// The GPUs of this machine, `cuda:0` first.
@@ -83,13 +74,12 @@ impl CudaBackend {
         }
         let queues: Vec<Queue> = QUEUES.into_iter().chain([PROGRAMS]).collect();
         let gpu = Arc::new(Gpu::open(ordinal, &queues)?);
-        Ok(Self {
-            info: info(ordinal, gpu.facts()),
-            machine: gpu.clone(),
-            gpu,
-            memory_limit: None,
-            poly_knobs: PolyKnobs::default(),
-        })
+        let (info, cluster) = (info(ordinal, gpu.facts()), cluster_of(gpu.facts().capability));
+        let memory_bytes = gpu.facts().memory_bytes as u64;
+        let mut backend = Self { opened: Opened::new(info, gpu, cluster), memory_bytes };
+        backend.opened.poly.memory_bytes = Some(memory_bytes);
+        backend.opened.bootstrap.identity = Some(backend.identity());
+        Ok(backend)
     }
 
     /// Lets all that is loaded from now on, of both families together, allocate so many bytes and
@@ -97,105 +87,34 @@ impl CudaBackend {
     /// says what was asked for, for what, and how much is in use.
     #[must_use]
     pub fn with_memory(mut self, bytes: u64) -> Self {
-        let all = self.gpu.facts().memory_bytes as u64;
-        let (limited, whole) = (bytes >> 20, all >> 20);
-        self.info.notes.push(format!("limited to {limited} MiB of its {whole} MiB of memory"));
-        self.machine = Arc::new(Limited::new(self.gpu.clone(), bytes));
-        self.memory_limit = Some(bytes);
+        let (limited, whole) = (bytes >> 20, self.memory_bytes >> 20);
+        self.opened
+            .info
+            .notes
+            .push(format!("limited to {limited} MiB of its {whole} MiB of memory"));
+        self.opened.limit_memory(bytes);
+        // Stored plans of the whole device are none of the limited one.
+        self.opened.bootstrap.identity = Some(self.identity());
         self
     }
 
-    /// Plans `shape` for this device.
-    fn planner<'a>(&'a self, shape: &'a BootstrapShape, transform: Transform) -> Planner<'a> {
-        Planner {
-            device: &self.info.id,
-            shape,
-            transform,
-            limits: &self.info.limits,
-            cluster: cluster_of(self.gpu.facts().capability),
-        }
-    }
-
-    /// The transform that a set runs fastest with, as far as the model knows,
-    /// of those that can run it.
-    fn preferred(&self, shape: &BootstrapShape) -> Transform {
-        let Some(&first) = self.info.transforms.first() else { return Transform::Ntt };
-        if let Some(only) = only_transform(shape) {
-            return only;
-        }
-        match &shape.key_modulus {
-            // One 32-bit word costs the integer pipes about what the FFT costs the f64 pipe. The
-            // FFT's key is four times as large, so it wins where a block has room for four
-            // ciphertexts that share it: three digits, not two or five.
-            KeyModulus::Words(words) if words.len() == 1 && first == Transform::Fft => {
-                let plan = self.planner(shape, first).whole(&PlanRequest::default());
-                let shared = plan.is_ok_and(|plan| plan.split == Split::Ciphertexts(4));
-                if shared { first } else { Transform::Ntt }
-            }
-            _ => first,
-        }
+    /// Plans kernels of rings that are opened from now on by these numbers.
+    pub fn set_poly_knobs(&mut self, knobs: PolyKnobs) {
+        self.opened.poly.knobs = knobs;
     }
 }
 
 impl Backend for CudaBackend {
     fn info(&self) -> &DeviceInfo {
-        &self.info
+        &self.opened.info
     }
 
-    fn bootstrap(&self) -> Option<&dyn Loader> {
-        Some(self)
+    fn bootstrap(&self) -> Option<&dyn bootstrap::Loader> {
+        Some(&self.opened.bootstrap)
     }
 
-    fn poly(&self) -> Option<&dyn girih_backend::poly::Loader> {
-        Some(self)
-    }
-}
-
-impl Loader for CudaBackend {
-    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>> {
-        let preferred = self.preferred(shape);
-        let other = self
-            .info
-            .transforms
-            .iter()
-            .copied()
-            .filter(|&t| t != preferred && only_transform(shape).is_none());
-        let of = |transform| {
-            let plans = self.planner(shape, transform).alternatives();
-            plans.into_iter().map(move |plan| (transform, plan))
-        };
-        let all = std::iter::once(preferred).chain(other).flat_map(of);
-        let options = |(transform, plan)| LoadOptions {
-            transform: Some(transform),
-            plan,
-            ..Default::default()
-        };
-        let all: Vec<LoadOptions> = all.map(options).collect();
-        if all.is_empty() {
-            // What one block cannot run has one way: over a cluster.
-            return Ok(vec![LoadOptions { transform: Some(preferred), ..Default::default() }]);
-        }
-        Ok(all)
-    }
-
-    fn load<'a>(
-        &'a self,
-        request: LoadRequest<'a>,
-    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>>> {
-        at_once(move || Ok(Box::new(self.load_engine(request)?) as Box<dyn BootstrapDevice>))
-    }
-}
-
-impl CudaBackend {
-    fn load_engine(&self, request: LoadRequest<'_>) -> Result<CudaEngine> {
-        let shape = request.keys.shape();
-        let (options, source) =
-            choose_plan(&self.identity(), shape, request.options, request.progress)?;
-        let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
-        let plans = self.planner(shape, transform).candidates(&options.plan)?;
-        let LoadRequest { keys, progress, .. } = request;
-        let loading = Loading { machine: &self.machine, keys, progress };
-        CudaEngine::load(&loading, plans, source, request.beside_as()?)
+    fn poly(&self) -> Option<&dyn poly::Loader> {
+        Some(&self.opened.poly)
     }
 }
 

@@ -1,27 +1,16 @@
 //! The emulated machine as a [`Backend`].
 
-use crate::bootstrap::engine::CudaEngine;
 use crate::bootstrap::limits::MAX_CLUSTER;
-use crate::bootstrap::plan::Planner;
-use crate::bootstrap::plan::only_transform;
-use crate::bootstrap::upload::Loading;
+use crate::opened::Opened;
 use crate::runtime::emulated::Emulated;
-use crate::runtime::limited::Limited;
-use crate::runtime::machine::Machine;
-use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
-    Backend, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, LoadOptions, LoadRequest,
-    PlanSource, Result, Transform, Waiting, at_once,
+    Backend, DeviceInfo, DeviceKind, DeviceLimits, Result, Transform, bootstrap, poly,
 };
 use std::sync::Arc;
 
 /// The CUDA kernels on the host, with the limits of an H200: for tests of kernels and engine
 /// without a GPU.
-pub struct EmulatedBackend {
-    pub(crate) info: DeviceInfo,
-    pub(crate) machine: Arc<dyn Machine>,
-    pub(crate) memory_limit: Option<u64>,
-}
+pub struct EmulatedBackend(Opened);
 
 impl EmulatedBackend {
     /// The emulated device.
@@ -45,66 +34,35 @@ impl EmulatedBackend {
             software: true,
             notes: Vec::new(),
         };
-        Ok(Self { info, machine: Arc::new(Emulated::new()?), memory_limit: None })
+        Ok(Self(Opened::new(info, Arc::new(Emulated::new()?), MAX_CLUSTER)))
     }
 
     /// The same with so many bytes of shared memory a block: plans become those of smaller devices.
     pub fn with_block_memory(mut self, bytes: usize) -> Self {
-        self.info.limits.workgroup_memory_bytes = bytes;
+        let Opened { info, bootstrap, poly } = &mut self.0;
+        for limits in [&mut info.limits, &mut bootstrap.limits, &mut poly.limits] {
+            limits.workgroup_memory_bytes = bytes;
+        }
         self
     }
 
     /// The same on which both families together may allocate so many bytes and no more.
     pub fn with_memory(mut self, bytes: u64) -> Self {
-        self.machine = Arc::new(Limited::new(self.machine, bytes));
-        self.memory_limit = Some(bytes);
+        self.0.limit_memory(bytes);
         self
     }
 }
 
 impl Backend for EmulatedBackend {
     fn info(&self) -> &DeviceInfo {
-        &self.info
+        &self.0.info
     }
 
-    fn bootstrap(&self) -> Option<&dyn Loader> {
-        Some(self)
+    fn bootstrap(&self) -> Option<&dyn bootstrap::Loader> {
+        Some(&self.0.bootstrap)
     }
 
-    fn poly(&self) -> Option<&dyn girih_backend::poly::Loader> {
-        Some(self)
-    }
-}
-
-/// The transform of a shape where none is asked for.
-fn preferred(shape: &BootstrapShape) -> Transform {
-    only_transform(shape).unwrap_or(Transform::Ntt)
-}
-
-impl Loader for EmulatedBackend {
-    fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>> {
-        Ok(vec![LoadOptions { transform: Some(preferred(shape)), ..Default::default() }])
-    }
-
-    fn load<'a>(
-        &'a self,
-        request: LoadRequest<'a>,
-    ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>>> {
-        at_once(move || {
-            let LoadRequest { keys, options, progress, .. } = request;
-            let transform = options.transform.unwrap_or_else(|| preferred(keys.shape()));
-            let planner = Planner {
-                device: &self.info.id,
-                shape: keys.shape(),
-                transform,
-                limits: &self.info.limits,
-                cluster: MAX_CLUSTER,
-            };
-            let plans = planner.candidates(&options.plan)?;
-            let loading = Loading { machine: &self.machine, keys, progress };
-            let engine =
-                CudaEngine::load(&loading, plans, PlanSource::Model, request.beside_as()?)?;
-            Ok(Box::new(engine) as Box<dyn BootstrapDevice>)
-        })
+    fn poly(&self) -> Option<&dyn poly::Loader> {
+        Some(&self.0.poly)
     }
 }

@@ -24,6 +24,7 @@ mod bootstrap;
 mod device;
 #[cfg(feature = "emulation")]
 mod emulated_backend;
+mod opened;
 mod poly;
 mod runtime;
 

@@ -4,10 +4,10 @@
 use girih_backend::poly::random::{self, Numbers};
 use girih_backend::poly::random::{RandomProgram, random_program};
 use girih_backend::poly::{
-    Bindings, Domain, Factor, HostPolynomials, Loader, Place, PolyOptions, PolyPlan,
-    ProgramBuilder, Term, interpret, lower,
+    Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder, Term,
+    interpret, lower,
 };
-use girih_backend::{BackendError, NoProgress};
+use girih_backend::{Backend, BackendError, NoProgress};
 use girih_cuda::EmulatedBackend;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn check_by(backend: &EmulatedBackend, random: &RandomProgram, options: &PolyOpt
     let ring = program.ring();
     let degree = ring.degree();
     let wanted = interpret(program, residents, inputs, keep).unwrap();
-    let device = backend.open_by(ring.clone(), &options.choices).unwrap();
+    let device = backend.poly().unwrap().open_by(ring.clone(), &options.choices).unwrap();
     let loaded = device.load(residents, &NoProgress).unwrap();
     let mut call = Bindings::default();
     for input in inputs {
@@ -73,7 +73,10 @@ fn random(log2_degree: u32, steps: usize, seeds: std::ops::Range<u64>) {
     let backend = EmulatedBackend::new().unwrap();
     for seed in seeds {
         let program = random_program(log2_degree, steps, seed);
-        let plan = PolyPlan { fuse: seed % 4 != 3, ..backend.plan(program.program.ring()) };
+        let plan = PolyPlan {
+            fuse: seed % 4 != 3,
+            ..backend.poly().unwrap().plan(program.program.ring())
+        };
         check(&backend, &program, &plan, &format!("2^{log2_degree}, seed {seed}"));
     }
 }
@@ -116,7 +119,7 @@ fn other_knobs() {
     let backend = EmulatedBackend::new().unwrap();
     for (log2_degree, fetched) in [(11, 3), (12, 0)] {
         let program = random_program(log2_degree, 8, 5);
-        let plan = backend.plan(program.program.ring());
+        let plan = backend.poly().unwrap().plan(program.program.ring());
         let options = PolyOptions::of(plan)
             .with("most_fetched", fetched)
             .with("wide_teams", 0)
@@ -164,14 +167,14 @@ fn chained_conversions() {
     let residents = HostPolynomials::new(&ring, Vec::new()).unwrap();
     let program = RandomProgram { program: builder.finish(), residents, inputs, keep: Vec::new() };
     let backend = EmulatedBackend::new().unwrap();
-    check(&backend, &program, &backend.plan(&ring), "chained conversions");
+    check(&backend, &program, &backend.poly().unwrap().plan(&ring), "chained conversions");
     // Narrower tiles where blocks have less memory.
     for kilobytes in [64, 48] {
         let backend = EmulatedBackend::new().unwrap().with_block_memory(kilobytes << 10);
         check(
             &backend,
             &program,
-            &backend.plan(&ring),
+            &backend.poly().unwrap().plan(&ring),
             &format!("chained conversions in {kilobytes} KiB"),
         );
     }
@@ -186,7 +189,7 @@ fn memory_runs_out_between_calls() {
     let RandomProgram { program, residents, inputs, keep } = &random;
     let degree = program.ring().degree();
     let wanted = interpret(program, residents, inputs, keep).unwrap();
-    let device = Loader::open(&backend, program.ring().clone()).unwrap();
+    let device = backend.poly().unwrap().open(program.ring().clone()).unwrap();
     let loaded = device.load(residents, &NoProgress).unwrap();
     let mut call = Bindings::default();
     for input in inputs {
@@ -198,7 +201,7 @@ fn memory_runs_out_between_calls() {
         let buffer = device.allocate(words.len() / degree).unwrap();
         call.outputs.push(Place { buffer, first: 0 });
     }
-    let plan = backend.plan(program.ring());
+    let plan = backend.poly().unwrap().plan(program.ring());
     let schedule = Arc::new(lower(program, &plan, keep).unwrap());
     let routine = device.prepare(&schedule, &loaded).unwrap();
     let run = |what: &str| {

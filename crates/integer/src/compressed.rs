@@ -1,6 +1,6 @@
 //! Results in few bytes, for the way home.
 
-use crate::array::Array;
+use crate::run::Array;
 use crate::types::Integer;
 use crate::{CONDITION, Error, Integers, RADIX, Result, STATES, error::mismatch};
 use girih_backend::{Combination, LinearJob, Operand as Term};

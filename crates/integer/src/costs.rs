@@ -2,7 +2,7 @@
 
 use crate::operations::{Logic, Move, Operand, Operation, Order, Request, record};
 use crate::record::{DigitState, Values};
-use crate::server::{budget, digit_values, log2_failure};
+use crate::run::{budget, digit_values, log2_failure};
 use crate::{CONDITION, Error, Result};
 use girih_backend::Transform;
 use girih_tfhe::{NoiseModel, ParameterSet};

@@ -51,7 +51,6 @@
 //! recording sees to it, with another look-up where an operand has too much. Errors of operands
 //! are taken for one and the same, since arrays may be made of each other.
 
-mod array;
 mod compressed;
 mod costs;
 mod error;
@@ -59,6 +58,7 @@ mod host;
 mod operations;
 mod program;
 mod record;
+mod run;
 mod server;
 mod types;
 

@@ -4,7 +4,7 @@
 use crate::operations::{Logic, Move, Operand, Operation, Order, Request, record};
 use crate::program::Program;
 use crate::record::{DigitState, Values};
-use crate::server::digit_values;
+use crate::run::digit_values;
 use crate::{CONDITION, RADIX};
 use proptest::prelude::*;
 

@@ -388,7 +388,7 @@ impl BootstrapDevice for MultiEngine {
         Pipelining {
             overlaps_transfers: members().all(|m| m.overlaps_transfers),
             wave: members().map(|m| m.wave).sum(),
-            devices: self.members.len(),
+            part: members().map(|m| m.part).sum(),
         }
     }
 

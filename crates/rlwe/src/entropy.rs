@@ -8,7 +8,7 @@
 //!
 //! A derived key opens one ChaCha20 stream for each `(domain, index)` ([`girih_ring::sampler`]).
 
-use crate::{Error, KeyId, Result, SetId, wire};
+use crate::{Error, KeyId, Result, SetId, digest};
 use girih_ring::sampler::{MaskSeed as PublicKey, PublicStream, RandomStream, SecretSeed};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,7 +37,7 @@ fn derive(context: &str, seed: &[u8; 32], set: &SetId, inputs: &[&[u8]], out: &m
     for input in inputs {
         hasher.update(&(input.len() as u64).to_le_bytes()).update(input);
     }
-    wire::finish_into(hasher, out);
+    digest::finish_into(hasher, out);
 }
 
 fn derived_seed(context: &str, seed: &SecretSeed, set: &SetId, inputs: &[&[u8]]) -> SecretSeed {

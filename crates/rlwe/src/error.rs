@@ -36,3 +36,39 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub(crate) fn malformed<T>(what: &'static str, why: impl Into<String>) -> Result<T> {
     Err(Error::Malformed { what, why: why.into() })
 }
+
+impl KeyId {
+    /// The key that everything is under which names one, if anything does: constants name none and
+    /// go with any.
+    ///
+    /// # Errors
+    /// [`Error::TwoKeys`] naming two of them.
+    pub fn common(ids: impl IntoIterator<Item = Option<Self>>) -> Result<Option<Self>> {
+        let mut ids = ids.into_iter().flatten();
+        let Some(first) = ids.next() else { return Ok(None) };
+        match ids.find(|id| *id != first) {
+            Some(second) => Err(Error::TwoKeys { first, second }),
+            None => Ok(Some(first)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(byte: u8) -> KeyId {
+        KeyId::from_bytes([byte; 16]).expect("not all zeros")
+    }
+
+    #[test]
+    fn two_names_never_meet_and_constants_go_with_any() {
+        assert_eq!(KeyId::common([]).ok(), Some(None));
+        assert_eq!(KeyId::common([None, None]).ok(), Some(None));
+        assert_eq!(KeyId::common([None, Some(id(1)), None, Some(id(1))]).ok(), Some(Some(id(1))));
+        match KeyId::common([Some(id(1)), None, Some(id(1)), Some(id(2))]) {
+            Err(Error::TwoKeys { first, second }) => assert_eq!((first, second), (id(1), id(2))),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Names of client keys.
 
-use crate::{Error, Result, wire};
+use crate::digest::finish;
 
 /// The name of a client key: 16 bytes that its evaluation keys and every ciphertext under it carry,
 /// so that those of two keys are not mixed up unnoticed.
@@ -39,26 +39,12 @@ impl KeyId {
                 hasher.update(&bytes[..piece.len()]);
             }
         }
-        Self::of_digest(wire::finish(hasher))
+        Self::of_digest(finish(hasher))
     }
 
     /// Sixteen bytes of a hash, which are zero with a probability of 2^-128.
     pub(crate) fn of_digest(digest: [u8; 16]) -> Self {
         Self(digest)
-    }
-
-    /// The key that everything is under which names one, if anything does: constants name none and
-    /// go with any.
-    ///
-    /// # Errors
-    /// [`Error::TwoKeys`] naming two of them.
-    pub fn common(ids: impl IntoIterator<Item = Option<Self>>) -> Result<Option<Self>> {
-        let mut ids = ids.into_iter().flatten();
-        let Some(first) = ids.next() else { return Ok(None) };
-        match ids.find(|id| *id != first) {
-            Some(second) => Err(Error::TwoKeys { first, second }),
-            None => Ok(Some(first)),
-        }
     }
 }
 
@@ -96,16 +82,5 @@ mod tests {
         assert_eq!(id(0x0a).to_string(), "0a".repeat(16));
         assert_eq!(format!("{:.8}", id(0xb3)), "b3b3b3b3");
         assert_eq!(format!("{:?}", id(0xb3)), format!("KeyId({})", "b3".repeat(16)));
-    }
-
-    #[test]
-    fn two_names_never_meet_and_constants_go_with_any() {
-        assert_eq!(KeyId::common([]).ok(), Some(None));
-        assert_eq!(KeyId::common([None, None]).ok(), Some(None));
-        assert_eq!(KeyId::common([None, Some(id(1)), None, Some(id(1))]).ok(), Some(Some(id(1))));
-        match KeyId::common([Some(id(1)), None, Some(id(1)), Some(id(2))]) {
-            Err(Error::TwoKeys { first, second }) => assert_eq!((first, second), (id(1), id(2))),
-            other => panic!("{other:?}"),
-        }
     }
 }

@@ -50,9 +50,11 @@
 //!   bound to the parameter set: no published value is the seed of anything secret.
 //! - What comes from outside is bounded before memory is asked for and checked before it is used.
 
+mod digest;
 mod entropy;
 mod error;
 mod id;
+mod kind;
 mod names;
 pub mod parameter_file;
 mod secret;

@@ -1,6 +1,6 @@
 //! What a parameter set of any scheme shows of itself.
 
-use crate::wire::Kind;
+use crate::kind::Kind;
 
 /// The schemes that share the serialized form; the number is their byte in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

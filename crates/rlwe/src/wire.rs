@@ -24,9 +24,10 @@
 //! [`Opened::payload_len`] with what such a set can need; [`Opened::payload`] reads. Nothing is
 //! allocated that is not there in the input.
 
+use crate::digest::{CHECKSUM, finish};
+pub use crate::kind::Kind;
 use crate::{KeyId, ParameterSet, Result, Scheme, error};
 use serde::{Deserialize, Serialize};
-use zeroize::Zeroize;
 
 /// First bytes of everything serialized.
 const MAGIC: [u8; 4] = *b"GRIH";
@@ -43,33 +44,11 @@ const KEY: std::ops::Range<usize> = 16..32;
 /// Bytes before the set.
 const HEADER: usize = 34;
 
-/// Bytes after the payload.
-const CHECKSUM: usize = 16;
-
 /// Bytes of a set at most.
 pub const LONGEST_SET: usize = 4096;
 
 /// Bytes that a payload takes at most besides its large parts: a seed and a few lengths.
 pub const SMALL: usize = 128;
-
-/// What is serialized: its byte, and what messages call it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
-    byte: u8,
-    name: &'static str,
-}
-
-impl Kind {
-    /// A kind of some scheme.
-    pub const fn new(byte: u8, name: &'static str) -> Self {
-        Self { byte, name }
-    }
-
-    /// What messages call it.
-    pub fn name(self) -> &'static str {
-        self.name
-    }
-}
 
 /// What older versions lack, for whoever still holds their files.
 fn describe(version: u16) -> &'static str {
@@ -92,18 +71,6 @@ fn describe(version: u16) -> &'static str {
         }
         _ => "",
     }
-}
-
-/// The first bytes of what a hasher of something secret makes, which is wiped.
-pub(crate) fn finish_into(mut hasher: blake3::Hasher, out: &mut [u8]) {
-    hasher.finalize_xof().fill(out);
-    hasher.zeroize();
-}
-
-pub(crate) fn finish(hasher: blake3::Hasher) -> [u8; CHECKSUM] {
-    let mut digest = [0; CHECKSUM];
-    finish_into(hasher, &mut digest);
-    digest
 }
 
 /// The checksum of `bytes`, which may be secret; on all threads where there are many.

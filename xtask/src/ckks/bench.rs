@@ -3,7 +3,7 @@
 use super::check::Checked;
 use super::job::Job;
 use super::options::options;
-use crate::bench::{Arguments, Operation, Slots, TransformChoice, seed_bytes};
+use crate::bench::{Arguments, CkksOperation, Operation, Slots, TransformChoice, name, seed_bytes};
 use crate::plot;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
@@ -125,13 +125,13 @@ fn queued(
 }
 
 pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
-    if !arguments.op.is_ckks() {
+    let Operation::Ckks(op) = arguments.op else {
         bail!(
             "--op {}: {set} is a CKKS set; bootstrap, multiply, rotate and others of --help are \
              for it",
-            arguments.op.name()
-        );
-    }
+            name(arguments.op)
+        )
+    };
     for (given, flag) in [
         (arguments.packing.is_some(), "--packing"),
         (arguments.message.is_some(), "--message"),
@@ -153,8 +153,8 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     for warning in set.warnings() {
         say(format!("warning   {warning}"));
     }
-    if let (Operation::Bootstrap, Ok(fails)) =
-        (arguments.op, NoiseModel::new(set).bootstrapping_failure())
+    if let (CkksOperation::Bootstrap, Ok(fails)) =
+        (op, NoiseModel::new(set).bootstrapping_failure())
     {
         say(format!(
             "fails     2^{:.1} loses bits, 2^{:.1} all, by the model",
@@ -168,11 +168,11 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
         real: arguments.slots == Slots::Real,
         ..Default::default()
     };
-    if arguments.slot_count.is_some() && arguments.op != Operation::Bootstrap {
+    if arguments.slot_count.is_some() && op != CkksOperation::Bootstrap {
         bail!("--slot-count: is an option of --op bootstrap; others use all slots");
     }
     let count = arguments.slot_count.unwrap_or(set.slots());
-    let job = |level| Job::new(arguments.op, level, (arguments.slots, count), how, set);
+    let job = |level| Job::new(op, level, (arguments.slots, count), how, set);
     let steps = job(arguments.level)?.steps(arguments, batch, set);
     // Keys are those of the operation, whatever its level.
     let loaded = Loaded::new(arguments, set, &device, &job(arguments.level)?, &say)?;
@@ -318,6 +318,116 @@ impl Loaded {
     }
 }
 
+/// What runs of one operation showed.
+struct Measured {
+    samples: Vec<f64>,
+    checked: Checked,
+    /// The model's deviation.
+    model: f64,
+    /// What operations of the device have: a recording, a time without waiting, words.
+    record_s: f64,
+    ms_queued: Option<f64>,
+    digest: Option<String>,
+}
+
+impl Measured {
+    fn on_host(samples: Vec<f64>, checked: Checked, model: f64) -> Self {
+        Self { samples, checked, model, record_s: 0.0, ms_queued: None, digest: None }
+    }
+}
+
+/// What is measured, with its keys and the slots of its inputs.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    set: &'a CkksParameters,
+    loaded: &'a Loaded,
+    job: &'a Job,
+    encoder: Encoder,
+    scale: f64,
+    /// Of each input, of each ciphertext of the batch.
+    plain: Vec<Vec<Vec<Complex64>>>,
+}
+
+impl Run<'_> {
+    fn encrypt(&self, z: &[Complex64]) -> ckks::Result<Ciphertext> {
+        let encoded = self.encoder.encode(z, self.scale)?;
+        let within = self.loaded.client.within(self.job.largest());
+        within.encrypt_plaintext(&encoded, self.job.level)
+    }
+
+    fn encodes(&self) -> Result<Measured> {
+        let (encoder, scale) = (&self.encoder, self.scale);
+        let samples = timed(self.arguments.repeat, || {
+            Ok(self.plain[0].iter().try_for_each(|z| encoder.encode(z, scale).map(drop))?)
+        })?;
+        let mut checked = Checked::default();
+        for z in &self.plain[0] {
+            let encoded = encoder.encode(z, scale)?;
+            let coefficients: Vec<f64> = encoded.coefficients().iter().map(|&c| c as f64).collect();
+            // Half a unit of each coefficient, all of one sign at worst.
+            let allowed = self.set.degree() as f64 / scale;
+            checked.add(&encoder.decode(&coefficients, self.set.slots(), scale)?, z, allowed);
+        }
+        Ok(Measured::on_host(samples, checked, 0.5 / scale))
+    }
+
+    fn encrypts(&self) -> Result<Measured> {
+        let samples = timed(self.arguments.repeat, || {
+            Ok(self.plain[0].iter().try_for_each(|z| self.encrypt(z).map(drop))?)
+        })?;
+        let encrypted: Vec<Ciphertext> =
+            self.plain[0].iter().map(|z| self.encrypt(z)).collect::<ckks::Result<_>>()?;
+        let model = encrypted[0].noise().deviation;
+        let mut checked = Checked::default();
+        for (x, z) in encrypted.iter().zip(&self.plain[0]) {
+            checked.add(&self.loaded.client.decrypt(x)?, z, 6.0 * model);
+        }
+        Ok(Measured::on_host(samples, checked, model))
+    }
+
+    fn evaluates(&self, say: &dyn Fn(String)) -> Result<Measured> {
+        let (job, arguments) = (self.job, self.arguments);
+        let Loaded { client, server, .. } = self.loaded;
+        let upload = |batch: &Vec<Vec<Complex64>>| {
+            let encrypted: Vec<Ciphertext> =
+                batch.iter().map(|z| self.encrypt(z)).collect::<ckks::Result<_>>()?;
+            let x = server.upload(&encrypted)?;
+            // What is rescaled is a product.
+            if job.op == CkksOperation::Rescale { server.mul_unscaled(&x, &x) } else { Ok(x) }
+        };
+        let inputs = self.plain.iter().map(upload).collect::<ckks::Result<Vec<Ciphertexts>>>()?;
+        let start = Instant::now();
+        let inputs: Vec<&Ciphertexts> = inputs.iter().collect();
+        let run = runner(server, job, &inputs)?;
+        let record_s = start.elapsed().as_secs_f64();
+        say(format!("recorded  in {record_s:.2} s"));
+        let mut outputs = Vec::new();
+        let samples = timed(arguments.repeat, || {
+            outputs = run()?;
+            Ok(server.synchronize()?)
+        })?;
+        let again = || {
+            outputs = run()?;
+            Ok(())
+        };
+        let ms_queued = Some(queued(arguments.repeat, again, || Ok(server.synchronize()?))?);
+        if let Some(path) = &arguments.timeline {
+            let recorded = Timeline::start(path);
+            run()?;
+            server.synchronize()?;
+            recorded.write(say)?;
+        }
+        let results = outputs
+            .iter()
+            .map(|output| Ok((output.estimate(), server.download(output)?)))
+            .collect::<Result<Vec<_>>>()?;
+        let mut checked = Checked::default();
+        let model = check(client, job, &self.plain, &results, &mut checked)?;
+        let digest = Some(digest_of(results.iter().flat_map(|(_, all)| all)));
+        Ok(Measured { samples, checked, model, record_s, ms_queued, digest })
+    }
+}
+
 fn measure(
     arguments: &Arguments,
     set: &CkksParameters,
@@ -327,102 +437,33 @@ fn measure(
     batch: usize,
     say: &dyn Fn(String),
 ) -> Result<Record> {
-    let Loaded { client, server, .. } = loaded;
-    let plain: Vec<Vec<Vec<Complex64>>> = (0..job.inputs())
-        .map(|i| {
-            (0..batch)
-                .map(|k| job.slots(arguments.seed + (i * batch + k) as u64, job.count))
-                .collect()
-        })
-        .collect();
+    let slots = |i, k| job.slots(arguments.seed + (i * batch + k) as u64, job.count);
+    let plain = (0..job.inputs()).map(|i| (0..batch).map(|k| slots(i, k)).collect()).collect();
     let encoder = Encoder::new(set.chain().log2_degree())?;
     // Levels of a bootstrapping have no canonical scale.
     let scale = set.scale(job.level).or(set.scale(0)).context("a set has a level 0")?;
-    let within = client.within(job.largest());
-    let encrypt = |z: &[Complex64]| within.encrypt_plaintext(&encoder.encode(z, scale)?, job.level);
-    let mut record_s = 0.0;
-    let mut checked = Checked::default();
-    let mut ms_queued = None;
-    let mut digest = None;
-    let (samples, model);
-    match job.op {
-        Operation::Encode => {
-            samples = timed(arguments.repeat, || {
-                Ok(plain[0].iter().try_for_each(|z| encoder.encode(z, scale).map(drop))?)
-            })?;
-            model = 0.5 / scale;
-            for z in &plain[0] {
-                let encoded = encoder.encode(z, scale)?;
-                let coefficients: Vec<f64> =
-                    encoded.coefficients().iter().map(|&c| c as f64).collect();
-                // Half a unit of each coefficient, all of one sign at worst.
-                let allowed = set.degree() as f64 / scale;
-                checked.add(&encoder.decode(&coefficients, set.slots(), scale)?, z, allowed);
-            }
-        }
-        Operation::Encrypt => {
-            samples = timed(arguments.repeat, || {
-                Ok(plain[0].iter().try_for_each(|z| encrypt(z).map(drop))?)
-            })?;
-            let encrypted: Vec<Ciphertext> =
-                plain[0].iter().map(|z| encrypt(z)).collect::<ckks::Result<_>>()?;
-            model = encrypted[0].noise().deviation;
-            for (x, z) in encrypted.iter().zip(&plain[0]) {
-                checked.add(&client.decrypt(x)?, z, 6.0 * model);
-            }
-        }
-        _ => {
-            let inputs = plain
-                .iter()
-                .map(|batch| {
-                    let encrypted: Vec<Ciphertext> =
-                        batch.iter().map(|z| encrypt(z)).collect::<ckks::Result<_>>()?;
-                    let x = server.upload(&encrypted)?;
-                    // What is rescaled is a product.
-                    if job.op == Operation::Rescale { server.mul_unscaled(&x, &x) } else { Ok(x) }
-                })
-                .collect::<ckks::Result<Vec<Ciphertexts>>>()?;
-            let start = Instant::now();
-            let inputs: Vec<&Ciphertexts> = inputs.iter().collect();
-            let run = runner(server, job, &inputs)?;
-            record_s = start.elapsed().as_secs_f64();
-            say(format!("recorded  in {record_s:.2} s"));
-            let mut outputs = Vec::new();
-            samples = timed(arguments.repeat, || {
-                outputs = run()?;
-                Ok(server.synchronize()?)
-            })?;
-            ms_queued = Some(queued(
-                arguments.repeat,
-                || {
-                    outputs = run()?;
-                    Ok(())
-                },
-                || Ok(server.synchronize()?),
-            )?);
-            if let Some(path) = &arguments.timeline {
-                let recorded = Timeline::start(path);
-                run()?;
-                server.synchronize()?;
-                recorded.write(say)?;
-            }
-            let results = outputs
-                .iter()
-                .map(|output| Ok((output.estimate(), server.download(output)?)))
-                .collect::<Result<Vec<_>>>()?;
-            model = check(client, job, &plain, &results, &mut checked)?;
-            digest = Some(digest_of(results.iter().flat_map(|(_, all)| all)));
-        }
-    }
-    let ms = Milliseconds::of(&samples);
-    let info = device.info();
-    Ok(Record {
+    let run = Run { arguments, set, loaded, job, encoder, scale, plain };
+    let measured = match job.op {
+        CkksOperation::Encode => run.encodes(),
+        CkksOperation::Encrypt => run.encrypts(),
+        _ => run.evaluates(say),
+    };
+    Ok(record_of(&run, device, batch, measured?))
+}
+
+fn record_of(run: &Run<'_>, device: &Device, batch: usize, measured: Measured) -> Record {
+    let Run { arguments, set, loaded, job, .. } = run;
+    let Measured { samples, checked, model, record_s, ms_queued, digest } = measured;
+    let (ms, info, server) = (Milliseconds::of(&samples), device.info(), &loaded.server);
+    let bootstraps = job.op == CkksOperation::Bootstrap;
+    let set_ratio = || set.bootstrapping().map(|b| b.message_ratio());
+    Record {
         scheme: "ckks",
         device: info.name.clone(),
         backend: info.kind.to_string(),
         profile: arguments.device.split_once('@').map(|(_, profile)| profile.to_owned()),
         set: set.name().into(),
-        op: job.op.name(),
+        op: name(job.op),
         slots: format!("{:?}", job.slots).to_lowercase(),
         slot_count: job.count,
         batch,
@@ -445,25 +486,20 @@ fn measure(
         record_s,
         device_bytes: server.memory().device_bytes,
         peak_memory_bytes: record::peak_memory_bytes(),
-        message_ratio: match job.op {
-            Operation::Bootstrap => {
-                arguments.ratio.or(set.bootstrapping().map(|b| b.message_ratio()))
-            }
-            _ => None,
-        },
-        few_keys: job.op == Operation::Bootstrap && arguments.few_keys,
+        message_ratio: if bootstraps { arguments.ratio.or_else(set_ratio) } else { None },
+        few_keys: bootstraps && arguments.few_keys,
         memory_limit: arguments.memory_limit,
         key_switching: server.key_switching().to_string(),
         join_digits: server.joins_digits(),
         sum_keys: server.joins_digits() && server.options().sum_keys,
-        divide_sines: job.op == Operation::Bootstrap && server.options().divide_sines,
+        divide_sines: bootstraps && server.options().divide_sines,
         plan: loaded.plan.clone(),
         plan_from: loaded.plan_from,
         seed: arguments.seed,
         version: env!("CARGO_PKG_VERSION"),
         commit: record::commit(),
         date: record::today(),
-    })
+    }
 }
 
 /// Runs a job's operation, which is one recording; a bootstrapping that is divided records its
@@ -473,7 +509,7 @@ fn runner<'a>(
     job: &'a Job,
     inputs: &'a [&'a Ciphertexts],
 ) -> Result<Box<dyn Fn() -> Result<Vec<Ciphertexts>> + 'a>> {
-    if let (Operation::Bootstrap, true) = (job.op, server.options().divide_sines) {
+    if let (CkksOperation::Bootstrap, true) = (job.op, server.options().divide_sines) {
         let run = || Ok(vec![server.bootstrap_with(inputs[0], job.bootstrapping())?]);
         run()?;
         return Ok(Box::new(run));

@@ -1,6 +1,6 @@
 //! The operations of `cargo xtask bench --set CKKS_...`: what they need, do and must yield.
 
-use crate::bench::{Arguments, Operation, Slots, Sweep};
+use crate::bench::{Arguments, CkksOperation, Slots, Sweep};
 use anyhow::Result;
 use girih::ckks::approximation::Polynomial;
 use girih::ckks::server::{Bootstrapping, Builder, LinearMap, Node};
@@ -15,7 +15,7 @@ const DEGREE: usize = 31;
 
 /// An operation with what it works on.
 pub struct Job {
-    pub op: Operation,
+    pub op: CkksOperation,
     pub slots: Slots,
     /// How many.
     pub count: usize,
@@ -27,19 +27,19 @@ pub struct Job {
 
 impl Job {
     pub fn new(
-        op: Operation,
+        op: CkksOperation,
         level: Option<usize>,
         (slots, count): (Slots, usize),
         bootstrapping: Bootstrapping,
         set: &CkksParameters,
     ) -> Result<Self> {
         let fresh = match (op, set.bootstrapping()) {
-            (Operation::Bootstrap, Some(b)) => b.input_level(),
+            (CkksOperation::Bootstrap, Some(b)) => b.input_level(),
             _ => set.default_level(),
         };
         let level = level.unwrap_or(fresh);
         let map = match op {
-            Operation::Transform => {
+            CkksOperation::Transform => {
                 let diagonals = (0..DIAGONALS).map(|k| {
                     let entries =
                         (0..set.slots()).map(move |j| Complex64::cis((j * (k + 1)) as f64));
@@ -50,7 +50,7 @@ impl Job {
             _ => None,
         };
         let polynomial = match op {
-            Operation::Chebyshev => {
+            CkksOperation::Chebyshev => {
                 Some(Polynomial::interpolate(|x| (2.0 * x).sin(), -1.0..=1.0, DEGREE)?)
             }
             _ => None,
@@ -66,16 +66,19 @@ impl Job {
                 .collect()
         };
         Ok(match self.op {
-            Operation::Multiply | Operation::Square | Operation::Chebyshev | Operation::Rescale => {
+            CkksOperation::Multiply
+            | CkksOperation::Square
+            | CkksOperation::Chebyshev
+            | CkksOperation::Rescale => {
                 vec![KeyKind::Multiplication.into()]
             }
-            Operation::Rotate => rotations(vec![1]),
-            Operation::Hoisted => rotations((1..=HOISTED).collect()),
-            Operation::Transform => {
+            CkksOperation::Rotate => rotations(vec![1]),
+            CkksOperation::Hoisted => rotations((1..=HOISTED).collect()),
+            CkksOperation::Transform => {
                 rotations(self.map.as_ref().map(LinearMap::rotations).unwrap_or_default())
             }
-            Operation::Bootstrap => self.bootstrapping.keys_by_level(set, self.count)?,
-            _ => Vec::new(),
+            CkksOperation::Bootstrap => self.bootstrapping.keys_by_level(set, self.count)?,
+            CkksOperation::Encode | CkksOperation::Encrypt => Vec::new(),
         })
     }
 
@@ -84,23 +87,27 @@ impl Job {
     }
 
     pub fn inputs(&self) -> usize {
-        if self.op == Operation::Multiply { 2 } else { 1 }
+        if self.op == CkksOperation::Multiply { 2 } else { 1 }
     }
 
     pub fn record(&self, b: &mut Builder<'_>, x: &[Node]) -> ckks::Result<Vec<Node>> {
         Ok(vec![match self.op {
-            Operation::Multiply => b.mul(&x[0], &x[1])?,
-            Operation::Square => b.square(&x[0])?,
-            Operation::Rotate => b.rotate(&x[0], 1)?,
-            Operation::Rescale => b.rescale(&x[0])?,
-            Operation::Hoisted => return b.rotate_many(&x[0], &(1..=HOISTED).collect::<Vec<_>>()),
-            Operation::Transform => {
+            CkksOperation::Multiply => b.mul(&x[0], &x[1])?,
+            CkksOperation::Square => b.square(&x[0])?,
+            CkksOperation::Rotate => b.rotate(&x[0], 1)?,
+            CkksOperation::Rescale => b.rescale(&x[0])?,
+            CkksOperation::Hoisted => {
+                return b.rotate_many(&x[0], &(1..=HOISTED).collect::<Vec<_>>());
+            }
+            CkksOperation::Transform => {
                 b.linear_transform(&x[0], self.map.as_ref().expect("made for it"))?
             }
-            Operation::Chebyshev => {
+            CkksOperation::Chebyshev => {
                 b.polynomial(&x[0], self.polynomial.as_ref().expect("made for it"))?
             }
-            _ => b.bootstrap_with(&x[0], &self.bootstrapping)?,
+            CkksOperation::Bootstrap => b.bootstrap_with(&x[0], &self.bootstrapping)?,
+            // These are of the host, and change nothing.
+            CkksOperation::Encode | CkksOperation::Encrypt => x[0],
         }])
     }
 
@@ -108,16 +115,18 @@ impl Job {
     pub fn expected(&self, x: &[&[Complex64]], output: usize) -> Vec<Complex64> {
         let rotated = |by: usize| [&x[0][by..], &x[0][..by]].concat();
         match self.op {
-            Operation::Multiply => x[0].iter().zip(x[1]).map(|(a, b)| a * b).collect(),
-            Operation::Square | Operation::Rescale => x[0].iter().map(|a| a * a).collect(),
-            Operation::Rotate => rotated(1),
-            Operation::Hoisted => rotated(output + 1),
-            Operation::Transform => self.map.as_ref().expect("made for it").apply(x[0]),
-            Operation::Chebyshev => {
+            CkksOperation::Multiply => x[0].iter().zip(x[1]).map(|(a, b)| a * b).collect(),
+            CkksOperation::Square | CkksOperation::Rescale => x[0].iter().map(|a| a * a).collect(),
+            CkksOperation::Rotate => rotated(1),
+            CkksOperation::Hoisted => rotated(output + 1),
+            CkksOperation::Transform => self.map.as_ref().expect("made for it").apply(x[0]),
+            CkksOperation::Chebyshev => {
                 let p = self.polynomial.as_ref().expect("made for it");
                 x[0].iter().map(|z| p.evaluate(z.re).into()).collect()
             }
-            _ => x[0].to_vec(),
+            CkksOperation::Bootstrap | CkksOperation::Encode | CkksOperation::Encrypt => {
+                x[0].to_vec()
+            }
         }
     }
 
@@ -130,7 +139,9 @@ impl Job {
                 Slots::Zero => Complex64::new(0.0, 0.0),
                 // Polynomials are of real numbers.
                 Slots::Real => Complex64::new(uniform(), 0.0),
-                Slots::Random if self.op == Operation::Chebyshev => Complex64::new(uniform(), 0.0),
+                Slots::Random if self.op == CkksOperation::Chebyshev => {
+                    Complex64::new(uniform(), 0.0)
+                }
                 Slots::Random => Complex64::new(uniform(), uniform()),
             })
             .collect()
@@ -138,7 +149,7 @@ impl Job {
 
     pub fn largest(&self) -> f64 {
         match (self.slots, self.op) {
-            (Slots::Random, op) if op != Operation::Chebyshev => std::f64::consts::SQRT_2,
+            (Slots::Random, op) if op != CkksOperation::Chebyshev => std::f64::consts::SQRT_2,
             _ => 1.0,
         }
     }
@@ -159,12 +170,14 @@ impl Job {
             }
             Some(Sweep::Level) => {
                 let lowest = match self.op {
-                    Operation::Bootstrap => set.bootstrapping().map_or(0, |b| b.input_level()),
-                    Operation::Rotate
-                    | Operation::Hoisted
-                    | Operation::Encode
-                    | Operation::Encrypt => 0,
-                    Operation::Chebyshev => self.polynomial.as_ref().map_or(0, Polynomial::levels),
+                    CkksOperation::Bootstrap => set.bootstrapping().map_or(0, |b| b.input_level()),
+                    CkksOperation::Rotate
+                    | CkksOperation::Hoisted
+                    | CkksOperation::Encode
+                    | CkksOperation::Encrypt => 0,
+                    CkksOperation::Chebyshev => {
+                        self.polynomial.as_ref().map_or(0, Polynomial::levels)
+                    }
                     _ => 1,
                 };
                 let to = arguments.level.unwrap_or(set.default_level());
@@ -189,8 +202,10 @@ mod tests {
                 unreachable!("bench was asked for")
             };
             let how = Bootstrapping::default();
-            let job =
-                Job::new(arguments.op, arguments.level, (Slots::Random, set.slots()), how, &set);
+            let crate::bench::Operation::Ckks(op) = arguments.op else {
+                unreachable!("an operation of CKKS was asked for")
+            };
+            let job = Job::new(op, arguments.level, (Slots::Random, set.slots()), how, &set);
             job.expect("possible").steps(&arguments, arguments.batch.unwrap_or(1), &set)
         };
         let top = set.default_level();

@@ -2,10 +2,10 @@
 
 use super::bench::timed;
 use super::job::Job;
-use crate::bench::{Operation, Slots, seed_bytes};
+use crate::bench::{CkksOperation, Operation, Slots, name, seed_bytes};
 use crate::progress::Terminal;
 use crate::record::Milliseconds;
-use crate::tune::{Arguments, told};
+use crate::tune::arguments::{Arguments, told};
 use anyhow::{Context, Result, bail};
 use girih::ckks::server::{Bootstrapping, Ciphertexts, KeySwitching, Node, Options, ServerKey};
 use girih::ckks::{self, Ciphertext, CkksParameters, ClientKey, EvaluationKeys, PolyOptions};
@@ -42,15 +42,19 @@ struct Bench {
 
 impl Bench {
     fn new(set: &CkksParameters, op: Operation, batch: usize) -> Result<Self> {
-        if !op.is_ckks()
-            || matches!(op, Operation::Encode | Operation::Encrypt | Operation::Rescale)
-        {
-            bail!(
+        let op = match op {
+            Operation::Ckks(
+                CkksOperation::Encode | CkksOperation::Encrypt | CkksOperation::Rescale,
+            )
+            | Operation::Gate(_)
+            | Operation::Large(_)
+            | Operation::Integer(_) => bail!(
                 "--op {}: plans of {set} are measured by multiply, square, rotate, hoisted, \
                    transform, chebyshev or bootstrap",
-                op.name()
-            );
-        }
+                name(op)
+            ),
+            Operation::Ckks(op) => op,
+        };
         let job = Job::new(op, None, (Slots::Random, set.slots()), Bootstrapping::default(), set)?;
         let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(SEED))?;
         let keys = EvaluationKeys::generate(&client, job.keys(set)?, &Terminal::new())?;
@@ -105,7 +109,7 @@ impl Bench {
         }
         Ok(Measurement {
             set: self.set.name().into(),
-            op: self.job.op.name(),
+            op: name(self.job.op),
             batch,
             key_switching,
             options,
@@ -128,11 +132,11 @@ pub fn run(
 ) -> Result<(Vec<serde_json::Value>, bool)> {
     let loader = device.backend().poly();
     let loader = loader.with_context(|| format!("{} runs no CKKS", device.info().id))?;
-    let op = arguments.op.unwrap_or(Operation::Multiply);
+    let op = arguments.op.unwrap_or(Operation::Ckks(CkksOperation::Multiply));
     let bench = Bench::new(set, op, arguments.batch.unwrap_or(1))?;
     say(format!(
         "set       {set}: {} at level {}, batches of {}",
-        bench.job.op.name(),
+        name(bench.job.op),
         bench.job.level,
         bench.inputs[0].len()
     ));

@@ -219,6 +219,11 @@ fn write_sources(folder: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What opens rings on a device.
+fn opener(backend: &CudaBackend) -> Result<&dyn Loader, Failure> {
+    backend.poly().ok_or_else(|| "the device runs no programs on polynomials".into())
+}
+
 /// One case, timed by launch, under other numbers of the plan.
 fn time_knobs(backend: &mut CudaBackend) -> Result<(), Failure> {
     let own = PolyKnobs::default();
@@ -238,9 +243,9 @@ fn time_knobs(backend: &mut CudaBackend) -> Result<(), Failure> {
     for knobs in all {
         println!("{knobs:?}");
         backend.set_poly_knobs(knobs);
-        let device = Loader::open(backend, ring.clone())?;
+        let device = opener(backend)?.open(ring.clone())?;
         for case in cases(&ring, &[47])?.iter().take(1) {
-            let loaded = load(device.as_ref(), case, &backend.plan(&ring), 1)?;
+            let loaded = load(device.as_ref(), case, &opener(backend)?.plan(&ring), 1)?;
             time(device.as_ref(), &loaded, &case.name)?;
             time_launches(device.as_ref(), &loaded)?;
         }
@@ -319,8 +324,8 @@ fn start(arguments: &[String]) -> Result<(), Failure> {
             if narrow { "primes below 2^30" } else { "special primes and each fourth above 2^30" }
         );
         let ring = ring(narrow);
-        let device = Loader::open(&backend, ring.clone())?;
-        let plan = backend.plan(&ring);
+        let device = opener(&backend)?.open(ring.clone())?;
+        let plan = opener(&backend)?.plan(&ring);
         for case in cases(&ring, &[47, 23, 10])? {
             let loaded = load(device.as_ref(), &case, &plan, 1)?;
             if wants_check || both {
@@ -338,7 +343,7 @@ fn start(arguments: &[String]) -> Result<(), Failure> {
         println!("{} bytes in use", device.bytes_in_use());
     }
     if wants_check || both {
-        wrong += random(&backend, count)?;
+        wrong += random(opener(&backend)?, count)?;
         println!("{wrong} wrong words in all");
     }
     if wrong == 0 { Ok(()) } else { Err("wrong words".into()) }

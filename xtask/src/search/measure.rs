@@ -18,20 +18,20 @@ struct Measured {
 
 /// The operation that measures sets of this purpose and whose results can be checked on any of
 /// them: bench's look-ups take messages of one size.
-fn operation(purpose: Purpose, set: &ParameterSet) -> bench::Operation {
+fn operation(purpose: Purpose, set: &ParameterSet) -> bench::GateOperation {
     match purpose {
-        Purpose::LookUp(bits) if bits == bench::Operation::Lut.message_bits(set) => {
-            bench::Operation::Lut
+        Purpose::LookUp(bits) if bits == bench::GateOperation::Lut.message_bits(set) => {
+            bench::GateOperation::Lut
         }
-        _ => bench::Operation::Nand,
+        _ => bench::GateOperation::Nand,
     }
 }
 
 fn measure(arguments: &Arguments, device: &Device, set: &ParameterSet) -> Result<Measured> {
+    let op = operation(arguments.message, set);
     let options = |repeat: u32| {
         let repeat = repeat.to_string();
-        let op = operation(arguments.message, set).name();
-        crate::parsed::<bench::Arguments>(&["bench", "--op", &op, "--repeat", &repeat])
+        crate::parsed::<bench::Arguments>(&["bench", "--op", &bench::name(op), "--repeat", &repeat])
     };
     let mut many = options(arguments.repeat);
     many.batch = arguments.batch;
@@ -39,8 +39,8 @@ fn measure(arguments: &Arguments, device: &Device, set: &ParameterSet) -> Result
     let loaded = bench::load(&many, set, device)?;
     let single = options(SINGLES * arguments.repeat);
     Ok(Measured {
-        one: bench::measure(&single, set, device, &loaded, set.packing())?,
-        batch: bench::measure(&many, set, device, &loaded, batch)?,
+        one: bench::measure(&single, op, set, device, &loaded, set.packing())?,
+        batch: bench::measure(&many, op, set, device, &loaded, batch)?,
     })
 }
 

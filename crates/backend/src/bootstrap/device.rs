@@ -14,13 +14,18 @@ pub struct Pipelining {
     /// Ciphertexts that the device works on at once:
     /// parts that are multiples of it leave nothing idle.
     pub wave: usize,
-    /// Devices that share the work of one call: the parts of a batch are as many times as large.
-    pub devices: usize,
+    /// The most ciphertexts of a part: a bound keeps memory small whatever the size of a batch.
+    pub part: usize,
 }
+
+/// Ciphertexts of a part where the device knows no better. Each part may end with a wave that is
+/// not full where nothing overlaps, so parts are as long as buffers of bounded size allow: eight
+/// waves of 132 multiprocessors with four ciphertexts each.
+const PART: usize = 4224;
 
 impl Default for Pipelining {
     fn default() -> Self {
-        Self { overlaps_transfers: false, wave: 1, devices: 1 }
+        Self { overlaps_transfers: false, wave: 1, part: PART }
     }
 }
 

@@ -1,12 +1,11 @@
 //! A device with the keys of one shape loaded: what every device has in common, checked once.
 
 use super::{
-    BootstrapDevice, BootstrapJob, BootstrapShape, LinearJob, LoadRequest, Pipelining, Stage,
-    StageOutput, validate_jobs, validate_linear_jobs, validate_range, validate_table_range,
-    validate_tables,
+    BootstrapDevice, BootstrapJob, BootstrapShape, LinearJob, Pipelining, Stage, StageOutput,
+    validate_jobs, validate_linear_jobs, validate_range, validate_table_range, validate_tables,
 };
 use crate::device::{PlanReport, block_on};
-use crate::{Backend, BackendError, Result, Transform};
+use crate::{BackendError, Result, Transform};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,22 +66,10 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    pub(super) async fn load(backend: &dyn Backend, request: LoadRequest<'_>) -> Result<Self> {
-        let loader = backend.bootstrap().ok_or_else(|| BackendError::Unsupported {
-            device: backend.info().id.clone(),
-            what: "bootstrappings".into(),
-            why: "it has no kernels for them; open another device".into(),
-        })?;
-        let shape = request.keys.shape();
-        shape.validate()?;
-        if let Some(engine) = request.beside {
-            check_beside(engine.shape(), shape)?;
-        }
-        let device = loader.load(request).await?;
-        Ok(Self {
-            device,
-            counts: request.beside.map_or_else(Arc::default, |engine| Arc::clone(&engine.counts)),
-        })
+    /// An engine over a device that shares its store and its tables with that of `beside`, where
+    /// there is one.
+    pub(super) fn beside(device: Box<dyn BootstrapDevice>, beside: Option<&Self>) -> Self {
+        Self { device, counts: beside.map_or_else(Arc::default, |other| Arc::clone(&other.counts)) }
     }
 
     /// An engine over a device whose store and tables are empty.

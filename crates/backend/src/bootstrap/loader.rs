@@ -1,8 +1,8 @@
 //! Loading: whose keys, with which choices, beside what.
 
 use super::{BootstrapDevice, BootstrapShape, Engine, PlanRequest};
-use crate::device::{NoProgress, PlanSource, TunedPlans, Waiting, block_on};
-use crate::{Backend, BackendError, Progress, Result, Transform};
+use crate::device::{NoProgress, PlanSource, TunedPlans, Waiting};
+use crate::{BackendError, Progress, Result, Transform};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -89,26 +89,6 @@ impl<'a> LoadRequest<'a> {
     #[must_use]
     pub fn progress(self, progress: &'a dyn Progress) -> Self {
         Self { progress, ..self }
-    }
-
-    /// Loads the keys on `device` and makes them ready: transforms them, plans the tile, compiles
-    /// kernels. What the options leave open comes from a tuned plan where one
-    /// is stored ([`choose_plan`]).
-    ///
-    /// # Errors
-    /// When the shape is impossible, does not fit, needs something this device lacks, or memory
-    /// runs out; [`BackendError::InvalidRequest`] as [`super::check_beside`] and beside an engine
-    /// of another device.
-    pub fn load(self, device: &dyn Backend) -> Result<Engine> {
-        block_on(self.load_async(device))
-    }
-
-    /// [`LoadRequest::load`] for callers that must not block where the device can do without.
-    ///
-    /// # Errors
-    /// As [`LoadRequest::load`].
-    pub async fn load_async(self, device: &dyn Backend) -> Result<Engine> {
-        Engine::load(device, self).await
     }
 
     /// The device's own engine that this load is beside, if any, as a `D`.

@@ -7,6 +7,7 @@
 mod device;
 mod engine;
 mod job;
+mod load;
 mod loader;
 mod plan;
 mod shape;

@@ -1,16 +1,10 @@
 //! Chebyshev interpolation, and the least degree that is good enough.
 
 use std::f64::consts::PI;
+use std::ops::RangeInclusive;
 
-use super::polynomial::clenshaw;
+use super::polynomial::{check_degree, clenshaw, ends, grid};
 use super::{ApproximationError, Polynomial, levels_of_degree};
-
-/// Points of [-1, 1] on which errors are measured: Chebyshev extrema, 32 a degree, at least 4,096.
-/// Between two of them a polynomial of that degree changes by less than 0.5 % of its maximum.
-pub(super) fn grid(degree: usize) -> Vec<f64> {
-    let intervals = 4096.max(32 * (degree + 1));
-    (0..=intervals).map(|i| (PI * i as f64 / intervals as f64).cos()).collect()
-}
 
 /// The point of [lo, hi] at u in [-1, 1]; the ends exactly, so that `f` is never asked outside.
 fn point(lo: f64, hi: f64, u: f64) -> f64 {
@@ -130,6 +124,77 @@ pub(super) fn fit(
         }
     }
     Ok(best)
+}
+
+impl Polynomial {
+    /// The polynomial of `degree` that meets `f` at the Chebyshev points of `interval`, and its
+    /// error as [`Polynomial::fit`] measures it.
+    ///
+    /// # Errors
+    /// For a degree above [`MAX_DEGREE`], no interval, or an `f` that is not finite somewhere.
+    pub fn interpolate(
+        f: impl Fn(f64) -> f64,
+        interval: RangeInclusive<f64>,
+        degree: usize,
+    ) -> Result<Self, ApproximationError> {
+        check_degree(degree)?;
+        let (lo, hi) = ends(&interval)?;
+        interpolate(&f, lo, hi, degree)
+    }
+
+    /// The polynomial of least degree, up to `max_degree`, whose distance from `f` on `interval` is
+    /// at most `error`: measured on a grid of at least 4,096 points, 32 a degree, that is denser
+    /// towards the ends. [`Polynomial::error`] tells what it reached.
+    ///
+    /// # Errors
+    /// [`ApproximationError::TooHard`] when `max_degree` does not suffice (it says what it
+    /// reaches), else as [`Polynomial::interpolate`] and for an error that is not above 0.
+    pub fn fit(
+        f: impl Fn(f64) -> f64,
+        interval: RangeInclusive<f64>,
+        error: f64,
+        max_degree: usize,
+    ) -> Result<Self, ApproximationError> {
+        check_degree(max_degree)?;
+        let (lo, hi) = ends(&interval)?;
+        fit(&f, lo, hi, error, max_degree)
+    }
+
+    /// 1/x on an interval that does not hold 0, to an absolute `error`.
+    ///
+    /// The degree grows with the root of hi/lo: at hi = 100 lo, degree 127 leaves a relative error
+    /// of about 2^-36 at lo.
+    ///
+    /// # Errors
+    /// As [`Polynomial::fit`]; also when the interval holds 0.
+    pub fn inverse(
+        interval: RangeInclusive<f64>,
+        error: f64,
+        max_degree: usize,
+    ) -> Result<Self, ApproximationError> {
+        let (lo, hi) = ends(&interval)?;
+        if lo <= 0.0 && hi >= 0.0 {
+            return Err(ApproximationError::NotFinite {
+                what: format!("1/x between {lo} and {hi}"),
+                value: f64::INFINITY,
+            });
+        }
+        Self::fit(|x| 1.0 / x, interval, error, max_degree)
+    }
+
+    /// The root of x on an interval from 0 or above, to an absolute `error`.
+    ///
+    /// From exactly 0 on it converges like 1/degree only, elsewhere geometrically.
+    ///
+    /// # Errors
+    /// As [`Polynomial::fit`]; also when the interval begins below 0.
+    pub fn sqrt(
+        interval: RangeInclusive<f64>,
+        error: f64,
+        max_degree: usize,
+    ) -> Result<Self, ApproximationError> {
+        Self::fit(f64::sqrt, interval, error, max_degree)
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The secret key of one user.
 
+use super::domain;
 use super::switching::SecretLimbs;
-use super::{PublicKey, Within, domain};
 use crate::host::HostRing;
 use crate::noise::{Noise, NoiseModel};
 use crate::params::ERROR_DEVIATION;
@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
 /// The secret key: encrypts, decrypts, and makes [`EvaluationKeys`](crate::EvaluationKeys) and
-/// [`PublicKey`]s. Never leaves its owner.
+/// [`PublicKey`](crate::PublicKey)s. Never leaves its owner.
 ///
 /// It holds the dense secret and, in sets with a bootstrapping, the sparse one; both are wiped when
 /// it is dropped and never printed.
@@ -160,23 +160,6 @@ impl ClientKey {
             let sparse = self.sparse.as_ref().map(Secret::coefficients);
             SecretLimbs::new(&self.host, self.dense.coefficients(), sparse)
         })
-    }
-
-    /// A public key, for encryption at the highest normal level by anyone.
-    ///
-    /// # Errors
-    /// [`Error::Entropy`].
-    pub fn public_key(&self) -> Result<PublicKey> {
-        PublicKey::generate(self)
-    }
-
-    /// The key for values up to `magnitude`, which everyone may know who sees the ciphertexts.
-    ///
-    /// A ciphertext carries a bound of its values, since errors of products grow with it. That
-    /// bound is public, so it is what the caller says and never computed from the values: 1 where
-    /// nothing is said, and values above it are refused.
-    pub fn within(&self, magnitude: f64) -> Within<'_, Self> {
-        Within::new(self, magnitude)
     }
 
     /// Encrypts real or complex values, a power of two of them up to N/2, at the highest normal

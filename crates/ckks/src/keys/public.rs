@@ -1,7 +1,7 @@
 //! Encryption by anyone.
 
 use super::client::{check_degree, header};
-use super::{ClientKey, Within, domain};
+use super::{ClientKey, domain};
 use crate::host::HostRing;
 use crate::noise::NoiseModel;
 use crate::params::ERROR_DEVIATION;
@@ -26,6 +26,16 @@ pub struct PublicKey {
 impl std::fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PublicKey({}, {:.8})", self.set(), self.id)
+    }
+}
+
+impl ClientKey {
+    /// A public key, for encryption at the highest normal level by anyone.
+    ///
+    /// # Errors
+    /// [`Error::Entropy`](crate::Error::Entropy).
+    pub fn public_key(&self) -> Result<PublicKey> {
+        PublicKey::generate(self)
     }
 }
 
@@ -66,12 +76,6 @@ impl PublicKey {
     /// Name of the client key that can decrypt.
     pub fn key_id(&self) -> KeyId {
         self.id
-    }
-
-    /// The key for values up to `magnitude`, which everyone may know who sees the ciphertexts: as
-    /// [`ClientKey::within`].
-    pub fn within(&self, magnitude: f64) -> Within<'_, Self> {
-        Within::new(self, magnitude)
     }
 
     /// Encrypts real or complex values, a power of two of them up to N/2, at the highest normal

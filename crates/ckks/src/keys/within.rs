@@ -32,7 +32,7 @@ impl<K> Clone for Within<'_, K> {
 impl<K> Copy for Within<'_, K> {}
 
 impl<'k, K> Within<'k, K> {
-    pub(super) fn new(key: &'k K, magnitude: f64) -> Self {
+    fn new(key: &'k K, magnitude: f64) -> Self {
         Self { key, magnitude }
     }
 
@@ -51,6 +51,25 @@ impl<'k, K> Within<'k, K> {
         }
         plaintext.check_within(self.magnitude)?;
         Ok(self.magnitude)
+    }
+}
+
+impl ClientKey {
+    /// The key for values up to `magnitude`, which everyone may know who sees the ciphertexts.
+    ///
+    /// A ciphertext carries a bound of its values, since errors of products grow with it. That
+    /// bound is public, so it is what the caller says and never computed from the values: 1 where
+    /// nothing is said, and values above it are refused.
+    pub fn within(&self, magnitude: f64) -> Within<'_, Self> {
+        Within::new(self, magnitude)
+    }
+}
+
+impl PublicKey {
+    /// The key for values up to `magnitude`, which everyone may know who sees the ciphertexts: as
+    /// [`ClientKey::within`].
+    pub fn within(&self, magnitude: f64) -> Within<'_, Self> {
+        Within::new(self, magnitude)
     }
 }
 

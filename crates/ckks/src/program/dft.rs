@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use num_complex::Complex64;
 
 use super::error::RecordError;
+use super::transform_rule::TransformRule;
 use crate::params::bootstrapping::{baby_steps, shares, to_slots_stages};
 
 /// exp(2 pi i numerator / denominator).
@@ -98,38 +99,6 @@ fn compose(second: &Diagonals, first: &Diagonals, n: usize) -> Diagonals {
         }
     }
     product
-}
-
-/// How many transforms there are, the stages of each, and how their diagonals are divided into
-/// steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TransformRule<'a> {
-    /// Transforms.
-    pub groups: usize,
-    /// The stages of each where all slots are in use; none: equal shares.
-    pub stages: &'a [usize],
-    /// Whether the first is done by keys.
-    pub first_by_keys: bool,
-    /// Pairs of a number of diagonals and its baby steps; others follow a fixed rule.
-    pub baby_steps: &'a [(usize, usize)],
-}
-
-impl TransformRule<'_> {
-    /// So many transforms, and fixed rules for the rest.
-    pub fn of(groups: usize) -> Self {
-        Self { groups, ..Self::default() }
-    }
-
-    fn check(&self, n: usize, most: usize) -> Result<(), RecordError> {
-        if n.is_power_of_two() && most.is_power_of_two() && n <= most && self.groups > 0 {
-            return Ok(());
-        }
-        let why = format!(
-            "{} transforms of {n} slots of {most}: one at least is needed, of a power of two",
-            self.groups
-        );
-        Err(RecordError::Shape { operation: "bootstrapping", why })
-    }
 }
 
 /// The transforms that take coefficients of n slots, of `most` that there could be, to slots, in

@@ -3,8 +3,7 @@
 
 use girih_backend::poly::{Basis, RingShape};
 
-use super::chain::{Chain, ChainShape};
-use super::error::RecordError;
+use super::chain_shape::ChainShape;
 use crate::params::joined;
 
 /// What a key switch at a level raises as one: a digit's primes of that level, or those of several
@@ -20,8 +19,8 @@ pub struct LevelDigit {
 /// The digits of one level, both ways.
 #[derive(Clone, Debug)]
 pub(super) struct LevelDigits {
-    alone: Vec<LevelDigit>,
-    joined: Vec<LevelDigit>,
+    pub alone: Vec<LevelDigit>,
+    pub joined: Vec<LevelDigit>,
 }
 
 impl LevelDigits {
@@ -56,31 +55,5 @@ impl LevelDigits {
             Self { joined: groups.into_iter().map(group).collect(), alone }
         };
         levels.iter().enumerate().map(one).collect()
-    }
-}
-
-impl Chain {
-    /// What a key switch at `level` raises, each as one.
-    ///
-    /// # Errors
-    /// When there is no such level.
-    pub fn digits_at(&self, level: usize) -> Result<&[LevelDigit], RecordError> {
-        self.level(level)?;
-        let of = &self.level_digits[level];
-        Ok(if self.shape().join_digits { &of.joined } else { &of.alone })
-    }
-
-    /// The primes of all joined digits of all levels, whether they are joined or not.
-    pub(super) fn joined_bases(&self) -> impl Iterator<Item = &Basis> {
-        self.level_digits.iter().flat_map(|of| &of.joined).map(|digit| &digit.basis)
-    }
-
-    /// The primes at which the sum of a key's rows `numbers` is read: those of all levels up to
-    /// `most` at which these digits are joined, and P.
-    pub(super) fn sum_basis(&self, numbers: &[usize], most: usize) -> Basis {
-        let levels = self.level_digits.iter().enumerate().take(most.saturating_add(1));
-        let joins = levels.filter(|(_, of)| of.joined.iter().any(|d| d.numbers == numbers));
-        let bases = joins.filter_map(|(level, _)| self.level(level).ok());
-        bases.fold(self.auxiliary().clone(), |all, base| all.union(base))
     }
 }

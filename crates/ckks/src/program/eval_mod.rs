@@ -3,7 +3,7 @@
 
 use std::f64::consts::PI;
 
-use super::chain::BootstrappingShape;
+use super::chain_shape::BootstrappingShape;
 use super::error::RecordError;
 use super::polynomial::{Basis, Node};
 use super::recorder::{Recorded, Recorder};

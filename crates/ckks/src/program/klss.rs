@@ -2,7 +2,8 @@
 
 use num_bigint::BigUint;
 
-use super::chain::{Chain, ChainShape};
+use super::chain::Chain;
+use super::chain_shape::ChainShape;
 use super::error::RecordError;
 use super::exact;
 

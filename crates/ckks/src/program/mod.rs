@@ -29,6 +29,7 @@
 
 mod bootstrap;
 mod chain;
+mod chain_shape;
 mod dft;
 mod digits;
 mod division;
@@ -44,12 +45,14 @@ mod multiply;
 mod polynomial;
 mod recorder;
 mod transform;
+mod transform_rule;
 
 pub use bootstrap::{
     BootstrappingPlan, FirstFactor, FirstFactorSteps, FirstRow, RaiseSteps, Variant,
 };
-pub use chain::{BootstrappingShape, Chain, ChainShape};
-pub use dft::{Diagonals, Group, TransformRule, coefficients_to_slots, slots_to_coefficients};
+pub use chain::Chain;
+pub use chain_shape::{BootstrappingShape, ChainShape};
+pub use dft::{Diagonals, Group, coefficients_to_slots, slots_to_coefficients};
 pub use digits::LevelDigit;
 pub use error::RecordError;
 pub use eval_mod::{COSINE, DOUBLE_ANGLE_CONSTANTS, EvalModSteps};
@@ -59,3 +62,4 @@ pub use recorder::{
     KeyKind, Part, PlainPolynomial, Recorded, Recorder, Recording, ResidentRequest,
 };
 pub use transform::{DiagonalPlan, LinearTransform};
+pub use transform_rule::TransformRule;

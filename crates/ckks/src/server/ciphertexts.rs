@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Shared;
-use super::builder::check_length;
+use super::check::check_length;
 use super::estimate::Estimate;
 use super::memory::{While, advised};
 use super::tracked::{Tracked, worst};

@@ -28,6 +28,7 @@
 mod bootstrapping;
 mod builder;
 mod cache;
+mod check;
 mod ciphertexts;
 mod downloads;
 mod eager;

@@ -2,32 +2,15 @@
 
 use std::sync::Arc;
 
+use super::builder::parts::{InputShape, Parts};
 use super::builder::{Builder, Node, Tape};
 use super::ciphertexts::Ciphertexts;
 use super::estimate::Estimate;
 use super::memory::{While, advised};
 use super::tracked::{Mask, Tracked, salt};
 use super::{ServerKey, Shared};
-use crate::program;
 use crate::{Error, Result};
 use girih_backend::poly::{Bindings, Place, Resident, Routine};
-
-/// What a program reads by one or two of its input slots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum InputShape {
-    /// Ciphertexts: two slots, b and a. The scale as bits.
-    Ciphertexts { level: usize, scale: u64, slots: usize },
-    /// A plaintext in coefficients: one slot.
-    Plaintext { level: usize },
-}
-
-/// What a [`Builder`] leaves.
-pub(super) struct Parts {
-    pub recording: program::Recording,
-    pub tape: Tape,
-    pub inputs: Vec<InputShape>,
-    pub outputs: Vec<Node>,
-}
 
 /// A computation that [`ServerKey::record`] recorded: run it with any ciphertexts of the declared
 /// levels, scales and slots.

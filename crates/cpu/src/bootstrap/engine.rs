@@ -3,7 +3,7 @@
 
 use crate::bootstrap::key_switch::KeySwitcher;
 use crate::bootstrap::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
-use crate::device::out_of_memory;
+use crate::memory::out_of_memory;
 use girih_backend::bootstrap::BootstrapDevice;
 use girih_backend::{
     BootstrapJob, BootstrapShape, LinearJob, PlanReport, Result, Stage, StageOutput, Transform,

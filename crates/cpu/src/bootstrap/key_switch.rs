@@ -1,7 +1,7 @@
 //! Kernel `key_switch`: a streaming gather over the table `K[i][digit][value]`,
 //! then the last mod switch.
 
-use crate::device::out_of_memory;
+use crate::memory::out_of_memory;
 use girih_backend::{BootstrapShape, KeySource, Progress, Result};
 use girih_ring::fft::prefetch;
 use girih_ring::switch::mod_switch_pow2;

@@ -12,8 +12,7 @@ use girih_ring::limb::{Ahead, Area, ProductTerm};
 use girih_ring::{BaseConversion, Formula, Shoup};
 
 use super::Prime;
-use super::memory::Memory;
-use super::sums::Layout;
+use super::memory::{Layout, Memory};
 
 /// A tile. `prepare_columns` makes it.
 pub(super) struct ColumnWork {

@@ -14,11 +14,10 @@ use girih_ring::fft::Simd;
 use girih_ring::{AlignedBuffer, Automorphism};
 use rayon::prelude::*;
 
-use super::memory::{Memory, Words};
+use super::memory::{Layout, Memory, Words};
 use super::routine::{Preparer, Routine, Work};
-use super::sums::Layout;
 use super::{Prime, launches};
-use crate::device::out_of_memory;
+use crate::memory::out_of_memory;
 
 /// Words that a call must touch to be worth a second thread.
 const WORDS_WORTH_A_THREAD: usize = 1 << 16;

@@ -5,7 +5,14 @@ use std::marker::PhantomData;
 
 use girih_ring::limb::{Area, ColumnsIn, ColumnsOut};
 
-use super::sums::Layout;
+/// Rows of a limb and their words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    /// C.
+    pub(super) rows: usize,
+    /// R.
+    pub(super) row_len: usize,
+}
 
 /// Words that a call may be bound to: a buffer, an arena or a resident polynomial.
 #[derive(Clone, Copy)]

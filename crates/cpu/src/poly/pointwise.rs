@@ -6,8 +6,8 @@ use std::sync::Arc;
 use girih_ring::limb::Ahead;
 
 use super::Prime;
-use super::memory::{Memory, Scratch};
-use super::sums::{Layout, Products, RowLoad};
+use super::memory::{Layout, Memory, Scratch};
+use super::sums::{Products, RowLoad};
 
 /// A tile.
 pub(super) struct PointwiseWork {

@@ -17,9 +17,10 @@ use girih_ring::fft::Simd;
 
 use super::Prime;
 use super::columns::ColumnWork;
+use super::memory::Layout;
 use super::pointwise::PointwiseWork;
 use super::rows::{RowStore, RowSumWork, RowWork, StoredAutomorphism};
-use super::sums::{Layout, Operand, Product, Products, RowLoad};
+use super::sums::{Operand, Product, Products, RowLoad};
 
 /// Rows that a row task asks for ahead of time: 256 KiB.
 const AHEAD: usize = 64;

@@ -8,8 +8,8 @@ use girih_ring::Automorphism;
 use girih_ring::limb::{Ahead, Area};
 
 use super::Prime;
-use super::memory::{Memory, Scratch};
-use super::sums::{Layout, Products, RowLoad};
+use super::memory::{Layout, Memory, Scratch};
+use super::sums::{Products, RowLoad};
 
 /// A tile.
 pub(super) struct RowWork {

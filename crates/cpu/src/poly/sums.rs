@@ -7,16 +7,7 @@ use girih_ring::limb::{Ahead, Area, ProductTerm};
 use girih_ring::{Automorphism, Shoup};
 
 use super::Prime;
-use super::memory::{Memory, Scratch};
-
-/// Rows of a limb and their words.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
-    /// C.
-    pub(super) rows: usize,
-    /// R.
-    pub(super) row_len: usize,
-}
+use super::memory::{Layout, Memory, Scratch};
 
 /// A limb that a row task reads.
 pub(super) struct RowLoad {

@@ -166,7 +166,11 @@ impl BootstrapDevice for CudaEngine {
     }
 
     fn pipelining(&self) -> Pipelining {
-        Pipelining { overlaps_transfers: true, wave: self.pipeline.wave(), devices: 1 }
+        Pipelining {
+            overlaps_transfers: true,
+            wave: self.pipeline.wave(),
+            part: self.pipeline.part(),
+        }
     }
 
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {

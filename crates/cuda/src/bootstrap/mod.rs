@@ -18,6 +18,7 @@
 //! | `pipeline` | a list of jobs through its kernels |
 //! | `trace` | what lies between the steps |
 //! | `engine` | the contract |
+//! | `loader` | keys loaded on a GPU, or on the host in its place |
 //! | `variants` | what would be compiled, for tools without a GPU |
 
 pub(crate) mod arguments;
@@ -32,6 +33,7 @@ pub(crate) mod key_switch_torus;
 pub(crate) mod keys;
 pub(crate) mod layout;
 pub(crate) mod limits;
+pub(crate) mod loader;
 pub(crate) mod memory;
 #[cfg(all(test, feature = "emulation"))]
 mod memory_tests;

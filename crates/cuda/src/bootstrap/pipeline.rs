@@ -19,8 +19,11 @@ use girih_backend::{BootstrapJob, BootstrapShape, LinearJob, Result, Transform};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Jobs of one launch: bounds the scratch between the two kernels.
-pub(crate) const JOBS_PER_LAUNCH: usize = 132 * 128;
+/// Most jobs of one launch for each multiprocessor: bounds the scratch between the two kernels.
+const JOBS_A_MULTIPROCESSOR: usize = 128;
+/// Most ciphertexts of a part of a batch from the host for each multiprocessor, whose transfers
+/// overlap with work: a bound keeps memory small on both sides whatever the size of the batch.
+const PART_A_MULTIPROCESSOR: usize = 24;
 /// Waves of one launch where launches take turns: blocks drift apart, and set out together again at
 /// the next.
 const WAVES_PER_TURN: usize = 8;
@@ -44,6 +47,7 @@ pub(crate) struct Pipeline {
     /// different times, and another call's blocks take their places; a single one profits from
     /// neighbours that read the same part of the key, which blocks of another call do not.
     overlaps: bool,
+    multiprocessors: usize,
 }
 
 impl Pipeline {
@@ -101,12 +105,23 @@ impl Pipeline {
             switch,
             combine,
             overlaps,
+            multiprocessors: plan.multiprocessors,
         })
     }
 
     /// Ciphertexts that the device runs at once.
     pub fn wave(&self) -> usize {
         self.rotations[0].wave()
+    }
+
+    /// Most jobs of one launch.
+    pub fn jobs_per_launch(&self) -> usize {
+        JOBS_A_MULTIPROCESSOR * self.multiprocessors
+    }
+
+    /// Most ciphertexts of a part of a batch from the host.
+    pub fn part(&self) -> usize {
+        PART_A_MULTIPROCESSOR * self.multiprocessors
     }
 
     /// What takes the rotations of a lane, and everything of its small calls.
@@ -183,10 +198,10 @@ impl Pipeline {
         self.combine.launch(self.machine.as_ref(), queue, arguments, words, scatter)
     }
 
-    /// Checked linear jobs, in launches of at most [`JOBS_PER_LAUNCH`].
+    /// Checked linear jobs, in launches of at most [`Pipeline::jobs_per_launch`].
     pub fn combine(&self, memory: &mut Memory, jobs: &[LinearJob]) -> Result<()> {
         let machine = self.machine.as_ref();
-        for jobs in jobs.chunks(JOBS_PER_LAUNCH) {
+        for jobs in jobs.chunks(self.jobs_per_launch()) {
             let staged: Vec<Linear> = jobs.iter().map(Linear::from).collect();
             let reads = read_by(jobs.iter().map(|j| &j.input));
             let writes = span(jobs.iter().map(|j| j.output));
@@ -204,7 +219,8 @@ impl Pipeline {
     /// Checked jobs, launch by launch.
     pub fn bootstrap(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<()> {
         let mut rest = jobs;
-        for length in launches(jobs.len(), self.takes_turns().then(|| self.wave())) {
+        let in_turns = self.takes_turns().then(|| self.wave());
+        for length in launches(jobs.len(), in_turns, self.jobs_per_launch()) {
             let (jobs, later) = rest.split_at(length);
             rest = later;
             self.launch(memory, jobs)?;
@@ -212,7 +228,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// The rotations of at most [`JOBS_PER_LAUNCH`] checked jobs,
+    /// The rotations of at most [`Pipeline::jobs_per_launch`] checked jobs,
     /// and the key switch that goes with them.
     fn launch(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<()> {
         let machine = self.machine.as_ref();
@@ -267,12 +283,12 @@ impl Pipeline {
     }
 }
 
-/// The lengths of the launches of a list of jobs, which are independent. Where launches take turns,
-/// the first has what whole waves leave, and others run beside it.
-fn launches(jobs: usize, wave_in_turns: Option<usize>) -> Vec<usize> {
+/// The lengths of the launches of a list of jobs, which are independent: at most `most` each. Where
+/// launches take turns, the first has what whole waves leave, and others run beside it.
+fn launches(jobs: usize, wave_in_turns: Option<usize>, most: usize) -> Vec<usize> {
     let (left, most) = match wave_in_turns {
         Some(wave) => (jobs % wave, WAVES_PER_TURN * wave),
-        None => (0, JOBS_PER_LAUNCH),
+        None => (0, most),
     };
     let whole = (0..jobs - left).step_by(most).map(|first| (jobs - left - first).min(most));
     (left > 0).then_some(left).into_iter().chain(whole).collect()
@@ -311,11 +327,17 @@ mod tests {
 
     #[test]
     fn launches_in_turns_are_of_whole_waves_and_begin_with_what_is_left() {
-        assert_eq!(launches(16_384, Some(396)), [148, 3168, 3168, 3168, 3168, 3168, 396]);
-        assert_eq!(launches(3168, Some(396)), [3168]);
-        assert_eq!(launches(7, Some(396)), [7]);
-        assert_eq!(launches(16_384, None), [16_384]);
-        assert_eq!(launches(40_000, None), [16_896, 16_896, 6208]);
-        assert!(launches(0, None).is_empty() && launches(0, Some(396)).is_empty());
+        assert_eq!(
+            launches(16_384, Some(396), 132 * 128),
+            [148, 3168, 3168, 3168, 3168, 3168, 396]
+        );
+        assert_eq!(launches(3168, Some(396), 132 * 128), [3168]);
+        assert_eq!(launches(7, Some(396), 132 * 128), [7]);
+        assert_eq!(launches(16_384, None, 132 * 128), [16_384]);
+        assert_eq!(launches(40_000, None, 132 * 128), [16_896, 16_896, 6208]);
+        assert_eq!(launches(40_000, None, 30_000), [30_000, 10_000]);
+        assert!(
+            launches(0, None, 132 * 128).is_empty() && launches(0, Some(396), 132 * 128).is_empty()
+        );
     }
 }

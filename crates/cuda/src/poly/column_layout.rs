@@ -1,6 +1,10 @@
 //! How tiles of columns lie in a block's memory, and which outputs `poly_columns` computes at once.
 
-use crate::poly::columns::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion};
+use crate::poly::arguments::{
+    ConversionRecord, IN_PADDING, LoadRecord, OutputRecord, PhaseRecord, SourceRecord, TileHeader,
+    words,
+};
+use crate::poly::column_plan::{CORRECTIONS, ColumnPlan, Output, Phase, PreparedConversion};
 use crate::poly::launch::blocks_of;
 use crate::poly::log2_row;
 use girih_backend::DeviceLimits;
@@ -11,10 +15,6 @@ pub const GROUP: usize = 8;
 /// Sources of one step of matrix units, and most of a group.
 pub const STEP_SOURCES: usize = 8;
 pub const MOST_SOURCES: usize = 32;
-/// Words of an output's record.
-pub const OUTPUT_WORDS: usize = 8;
-/// Marks the offset of a source in the padding of places.
-const IN_PADDING: u32 = 1 << 31;
 
 /// Sizes that the fast kernel's text derives from the degree.
 #[derive(Clone, Copy)]
@@ -37,14 +37,15 @@ pub struct Layout {
 
 /// Words of a conversion's record.
 pub fn conversion_words(conversion: &PreparedConversion) -> usize {
-    4 + 8 * conversion.sources.len()
+    words::<ConversionRecord>() + words::<SourceRecord>() * conversion.sources.len()
 }
 
 /// Words of a tile's record.
 pub fn record_words(plan: &ColumnPlan) -> usize {
     let conversions = plan.phases.iter().flat_map(|p| &p.conversions);
-    4 + 12 * plan.loads.len()
-        + 4 * plan.phases.len()
+    words::<TileHeader>()
+        + words::<LoadRecord>() * plan.loads.len()
+        + words::<PhaseRecord>() * plan.phases.len()
         + conversions.map(conversion_words).sum::<usize>()
 }
 
@@ -94,7 +95,8 @@ impl Geometry {
     }
 
     pub fn group_words(&self, steps: usize) -> usize {
-        steps * 256 + steps * STEP_SOURCES + GROUP * self.factor_words() + GROUP * OUTPUT_WORDS + 4
+        let each = self.factor_words() + words::<OutputRecord>();
+        steps * 256 + steps * STEP_SOURCES + GROUP * each + 4
     }
 
     /// Corrections that find room in the padding of places.

@@ -2,12 +2,14 @@
 
 mod calls;
 
+use crate::poly::arguments::{MaskRecord, MasksArguments};
 use crate::poly::kernels::Kernels;
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{ReadyLaunch, ready};
+use crate::poly::launch::ReadyLaunch;
 use crate::poly::limbs::{Place, Places, Resident, ResidentPlace};
 use crate::poly::masks;
 use crate::poly::memory::{Block, Memory};
+use crate::poly::routine::ready;
 use crate::poly::tables::RingTables;
 use crate::poly::{LEAST_LOG2_DEGREE, PROGRAMS};
 use crate::runtime::bytes::{bytes_of, bytes_of_mut};
@@ -130,18 +132,24 @@ impl CudaPoly {
     }
 
     /// Expands the limbs that have these records.
-    fn expand(&self, records: &[u32]) -> Result<(), BackendError> {
+    fn expand(&self, records: &[MaskRecord]) -> Result<(), BackendError> {
         if records.is_empty() {
             return Ok(());
         }
         let kernels = self.machine.load(&masks::source(self.ring.log2_degree))?;
         let kernel = *kernels.first().ok_or_else(|| unknown("kernel", 0))?;
-        let size = masks::size(records.len() / masks::RECORD_WORDS);
+        let size = masks::size(records.len());
         self.machine.prepare(kernel, size)?;
-        let block = self.state().memory.allocate(4 * records.len(), "seeds of evaluation keys")?;
-        let launched = self
-            .upload(block.address, bytes_of(records))
-            .and_then(|()| self.machine.launch(PROGRAMS, kernel, size, bytes_of(&[block.address])));
+        let block =
+            self.state().memory.allocate(bytes_of(records).len(), "seeds of evaluation keys")?;
+        let launched = self.upload(block.address, bytes_of(records)).and_then(|()| {
+            self.machine.launch(
+                PROGRAMS,
+                kernel,
+                size,
+                bytes_of(&[MasksArguments { records: block.address }]),
+            )
+        });
         self.state().memory.free(block);
         launched
     }
@@ -259,7 +267,7 @@ impl PolyDevice for CudaPoly {
                     Some(stream) => {
                         let prime = &self.ring.primes[usize::from(prime)];
                         let address = block.address + (4 * words * limb) as u64;
-                        expanded.extend(masks::record(&stream, prime, address));
+                        expanded.push(masks::record(&stream, prime, address));
                         done += 1;
                     }
                     None => limbs.push(limb),

@@ -16,7 +16,8 @@ const MOST_SPILLED_BYTES: i32 = 48;
 type Key = (&'static str, String);
 
 fn key(launch: &ReadyLaunch) -> Key {
-    (launch.source.file.name, launch.source.constants.clone())
+    let source = launch.text.source();
+    (source.file.name, source.constants)
 }
 
 /// Compiled kernels, and those that a thread is compiling.
@@ -75,8 +76,9 @@ impl Kernels {
 
     /// Compiles a kernel, with more registers a thread where it spills.
     fn compile(&self, launch: &ReadyLaunch) -> Result<Kernel, BackendError> {
-        let mut source = launch.source.clone();
+        let mut text = launch.text.clone();
         loop {
+            let source = text.source();
             let kernel = self.machine.load(&source)?.first().copied();
             let missing = || BackendError::DeviceFailed {
                 device: self.machine.id().into(),
@@ -84,8 +86,8 @@ impl Kernels {
             };
             let kernel = kernel.ok_or_else(missing)?;
             let cost = self.machine.prepare(kernel, launch.block(launch.shared_bytes))?;
-            match launch.roomier(&source) {
-                Some(roomier) if cost.local_bytes > MOST_SPILLED_BYTES => source = roomier,
+            match text.roomier() {
+                Some(roomier) if cost.local_bytes > MOST_SPILLED_BYTES => text = roomier,
                 _ => return Ok(kernel),
             }
         }

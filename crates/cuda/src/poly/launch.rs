@@ -1,17 +1,11 @@
-//! Launches of a schedule, ready but for the number of calls: which kernel,
-//! what it reads, its arguments.
+//! A launch, ready but for the number of calls: which kernel, what it reads, its arguments.
 
-use crate::poly::knobs::PolyKnobs;
-use crate::poly::limbs::{Places, ResidentPlace};
+use crate::poly::arguments::{ColumnsArguments, PointwiseArguments, RowsArguments};
+use crate::poly::source::KernelText;
 use crate::poly::tables::TableAddresses;
-use crate::poly::{column_records, masks, pointwise, rows};
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::LaunchSize;
-use crate::runtime::source::Source;
-use girih_backend::poly::schedule::{Launch, Schedule};
-use girih_backend::poly::{ResidentShape, RingShape};
-use girih_backend::{BackendError, DeviceLimits};
-use std::collections::BTreeSet;
+use girih_backend::DeviceLimits;
 
 /// Blocks that a multiprocessor has room for: it has a kilobyte more than a block may take, and
 /// each block takes one itself.
@@ -19,24 +13,51 @@ pub(crate) fn blocks_of(limits: &DeviceLimits, shared_bytes: usize) -> usize {
     (limits.workgroup_memory_bytes + 1024) / (shared_bytes + 1024)
 }
 
-/// One field of a kernel's arguments.
+/// The arguments of a kernel, without addresses and what depends on the number of calls.
 #[derive(Clone, Debug)]
-pub(crate) enum Argument {
-    Tables,
-    Primes,
-    /// The address of data number `_` of the launch.
-    Data(usize),
+pub(crate) enum Arguments {
+    Rows(Box<RowsArguments>),
+    Pointwise(PointwiseArguments),
+    Columns(ColumnsArguments),
+}
+
+/// What arguments lack, once a run is known.
+#[derive(Clone, Copy)]
+pub(crate) struct Bound<'a> {
+    pub tables: TableAddresses,
+    /// Where the launch's data lie, one piece after the other.
+    pub data: &'a [u64],
     /// The tables of bases of all calls.
-    Bases,
-    Word(u32),
-    /// So much for each call.
-    TimesCalls(u32),
+    pub bases: u64,
+    pub calls: u32,
+}
+
+impl Arguments {
+    /// Their bytes for one run.
+    pub fn bytes(&self, run: Bound<'_>) -> Vec<u8> {
+        let Bound { tables, data, bases, calls } = run;
+        match self {
+            Self::Rows(own) => {
+                let total = own.items * calls;
+                let all = RowsArguments { records: data[0], bases, total, tables, ..**own };
+                bytes_of(&[all]).to_vec()
+            }
+            Self::Pointwise(own) => {
+                let primes = tables.primes();
+                bytes_of(&[PointwiseArguments { primes, records: data[0], bases, ..*own }]).to_vec()
+            }
+            Self::Columns(own) => {
+                let [tiles, outputs] = [data[0], data[1]];
+                bytes_of(&[ColumnsArguments { tiles, outputs, bases, tables, ..*own }]).to_vec()
+            }
+        }
+    }
 }
 
 /// A launch of one kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadyLaunch {
-    pub source: Source,
+    pub text: KernelText,
     pub threads: usize,
     pub shared_bytes: usize,
     /// What a call has to do, in units of which a block does `teams`.
@@ -44,24 +65,10 @@ pub(crate) struct ReadyLaunch {
     pub teams: usize,
     /// What kernels read, in words; 16-byte aligned on the device.
     pub data: Vec<Vec<u32>>,
-    pub arguments: Vec<Argument>,
+    pub arguments: Arguments,
 }
 
-/// What precedes the number of blocks that should share a multiprocessor, in a kernel's constants.
-const MIN_BLOCKS: &str = "constexpr int MIN_BLOCKS = ";
-
 impl ReadyLaunch {
-    /// The same kernel with more registers a thread: half as many blocks share a multiprocessor.
-    /// `None` if it has one alone.
-    pub fn roomier(&self, source: &Source) -> Option<Source> {
-        let (before, rest) = source.constants.split_once(MIN_BLOCKS)?;
-        let (number, after) = rest.split_once(';')?;
-        let blocks: usize = number.parse().ok().filter(|&n| n > 1)?;
-        // Two thirds of four blocks are as much as a thread can address.
-        let fewer = if blocks == 4 { 3 } else { blocks / 2 };
-        Some(Source { constants: format!("{before}{MIN_BLOCKS}{fewer};{after}"), ..source.clone() })
-    }
-
     /// Its blocks for `calls` calls.
     pub fn blocks(&self, calls: usize) -> usize {
         (self.items * calls).div_ceil(self.teams)
@@ -71,76 +78,4 @@ impl ReadyLaunch {
     pub fn block(&self, shared_bytes: usize) -> LaunchSize {
         LaunchSize { blocks: 1, threads: self.threads, shared_bytes, cluster: 1 }
     }
-
-    /// The bytes of its arguments for `calls` calls.
-    pub fn argument_bytes(
-        &self,
-        tables: &TableAddresses,
-        data: &[u64],
-        bases: u64,
-        calls: u32,
-    ) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for argument in &self.arguments {
-            match *argument {
-                Argument::Tables => bytes.extend_from_slice(bytes_of(&[*tables])),
-                Argument::Primes => bytes.extend_from_slice(bytes_of(&[tables.primes()])),
-                Argument::Data(i) => bytes.extend_from_slice(bytes_of(&[data[i]])),
-                Argument::Bases => bytes.extend_from_slice(bytes_of(&[bases])),
-                Argument::Word(word) => bytes.extend_from_slice(bytes_of(&[word])),
-                Argument::TimesCalls(word) => bytes.extend_from_slice(bytes_of(&[word * calls])),
-            }
-        }
-        bytes
-    }
-}
-
-/// The kernel launches of a schedule, in order.
-///
-/// # Errors
-/// For schedules that break the contract, and tiles that do not fit the device.
-pub(crate) fn ready(
-    ring: &RingShape,
-    limits: &DeviceLimits,
-    knobs: &PolyKnobs,
-    places: &Places,
-    schedule: &Schedule,
-) -> Result<Vec<ReadyLaunch>, BackendError> {
-    let mut all = Vec::new();
-    for launch in &schedule.launches {
-        match launch {
-            Launch::Rows(tiles) => all.extend(rows::ready(ring, limits, knobs, places, tiles)?),
-            Launch::Columns(tiles) => {
-                all.extend(column_records::ready(ring, limits, knobs, places, tiles)?)
-            }
-            Launch::Pointwise(tiles) => all.extend(pointwise::ready(ring, knobs, places, tiles)?),
-        }
-    }
-    Ok(all)
-}
-
-/// The kernels that a schedule needs on a device with these limits: for checks of what compilers
-/// make of them.
-///
-/// # Errors
-/// For schedules that break the contract, and tiles that do not fit the device.
-pub fn kernel_sources(
-    ring: &RingShape,
-    limits: &DeviceLimits,
-    schedule: &Schedule,
-    residents: &[ResidentShape],
-) -> Result<Vec<(Source, usize)>, BackendError> {
-    let bound =
-        residents.iter().map(|r| ResidentPlace { address: 0, log2_run: r.log2_run }).collect();
-    let places = Places::new(ring.log2_degree, schedule, bound);
-    let mut seen = BTreeSet::new();
-    let launches = ready(ring, limits, &PolyKnobs::default(), &places, schedule)?;
-    let new = launches
-        .into_iter()
-        .filter(|l| seen.insert((l.source.file.name, l.source.constants.clone())));
-    let new = new.map(|l| (l.source, l.shared_bytes));
-    // What expands the keys among the residents.
-    let masks = (!residents.is_empty())
-        .then(|| (masks::source(ring.log2_degree), masks::size(1).shared_bytes));
-    Ok(new.chain(masks).collect())
 }

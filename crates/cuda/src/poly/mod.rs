@@ -1,27 +1,37 @@
 //! The poly family on CUDA: schedules of three fused kernels, `cuda/poly/*.cu`.
 //!
+//! Modules import only what stands above them here, a test (`tests/house.rs`) sees to it:
+//!
 //! | module | what |
 //! |---|---|
+//! | `knobs` | what is measured, not derived |
+//! | `memory` | device memory that is handed out again |
 //! | `tables` | primes and factors of transforms, in the order in which kernels read them |
 //! | `limbs` | where the limbs of a schedule lie, as places in a call's table of bases |
-//! | `shape` | what tiles of rows have in common, as text of a kernel; the rest as records |
-//! | `rows`, `pointwise` | launches of `poly_rows` and `poly_pointwise` |
-//! | `columns` | what a tile of columns computes: places, phases, matrices |
-//! | `column_layout` | how tiles of columns lie in a block's memory |
-//! | `column_records` | the same as records; launches of `poly_columns` and `poly_columns_any` |
-//! | `masks` | the launch of `poly_masks`, which expands keys' masks from their seeds |
-//! | `memory` | device memory that is handed out again |
-//! | `knobs` | what is measured, not derived |
-//! | `kernels` | what was compiled, once for all threads |
+//! | `arguments` | the structs that kernels take, the records that they read, opcodes |
+//! | `source` | what kernels include, and the constants that fix them |
 //! | `launch` | a launch, ready but for the number of calls |
-//! | `loader` | rings opened on a GPU, or on the host in its place |
+//! | `shape` | what tiles of rows have in common, as text of a kernel; the rest as records |
+//! | `row_layout` | how rows lie in a block's memory, and who works on them |
+//! | `row_records` | tiles of rows by shape, and their records |
+//! | `column_analysis` | when sums and conversions of a tile of columns are ready |
+//! | `column_plan` | what a tile of columns computes: places, phases, matrices |
+//! | `column_layout` | how tiles of columns lie in a block's memory |
+//! | `column_records` | tiles of columns as records |
+//! | `rows`, `pointwise`, `columns`, `masks` | launch the kernels of that name |
+//! | `routine` | a schedule as launches |
+//! | `kernels` | what was compiled, once for all threads |
 //! | `device` | [`girih_backend::poly::PolyDevice`]: buffers, residents, routines, graphs |
+//! | `loader` | rings opened on a GPU, or on the host in its place |
 //!
 //! A kernel is compiled for what its tiles do: how many transforms, which products of what. Where
 //! operands lie, primes and constants are data. Kernels are therefore few, and any schedule runs.
 //! Where a text would have too many products, these are data, too: `shape/steps.rs`.
 
+pub(crate) mod arguments;
+pub(crate) mod column_analysis;
 pub(crate) mod column_layout;
+pub(crate) mod column_plan;
 pub(crate) mod column_records;
 pub(crate) mod columns;
 pub(crate) mod device;
@@ -33,31 +43,25 @@ pub(crate) mod loader;
 pub(crate) mod masks;
 pub(crate) mod memory;
 pub(crate) mod pointwise;
+pub(crate) mod routine;
+pub(crate) mod row_layout;
+pub(crate) mod row_records;
 pub(crate) mod rows;
 pub(crate) mod shape;
+pub(crate) mod source;
 pub(crate) mod tables;
 
 pub use knobs::PolyKnobs;
-pub use launch::kernel_sources;
-pub use loader::plan;
+pub use routine::kernel_sources;
+pub use row_layout::plan;
 
 use crate::runtime::machine::Queue;
-use crate::runtime::source::{Header, PLATFORM, WORD};
 
-/// What kernels of this family include.
-pub(crate) const HEADERS: &[Header] = &[
-    PLATFORM,
-    WORD,
-    ("modular.cuh", girih_kernels::poly::MODULAR),
-    ("row_transform.cuh", girih_kernels::poly::ROW_TRANSFORM),
-    ("steps.cuh", girih_kernels::poly::STEPS),
-    ("sums.cuh", girih_kernels::poly::SUMS),
-    ("column_tile.cuh", girih_kernels::poly::COLUMN_TILE),
-];
+/// The number of the family.
+const FAMILY: u8 = 1;
 
-/// Everything of this family runs in one queue, in the order in which it is called. Other families'
-/// queues come first.
-pub(crate) const PROGRAMS: Queue = Queue::new(4, "programs", 0);
+/// Everything of this family runs in one queue, in the order in which it is called.
+pub(crate) const PROGRAMS: Queue = Queue::new(FAMILY, 0, "programs", 0);
 
 /// log2 of the smallest degree.
 pub(crate) const LEAST_LOG2_DEGREE: u32 = 3;

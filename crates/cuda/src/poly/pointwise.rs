@@ -1,24 +1,19 @@
 //! Launches of `poly_pointwise`.
 
-use crate::poly::HEADERS;
+use crate::poly::arguments::{MOST_SHAPES, OperandRecord, PointwiseArguments, words};
 use crate::poly::knobs::PolyKnobs;
-use crate::poly::launch::{Argument, ReadyLaunch};
+use crate::poly::launch::{Arguments, ReadyLaunch};
 use crate::poly::limbs::Places;
-use crate::poly::rows::{Records, by_shape, most_shapes, words_of_shapes};
+use crate::poly::row_records::{Records, by_shape, of_shapes};
 use crate::poly::shape::{NormalTile, RowShape};
-use crate::runtime::source::{KernelFile, Source};
+use crate::poly::source::{KernelText, kernel_file};
+use crate::runtime::source::KernelFile;
 use girih_backend::BackendError;
 use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::RowTile;
-use std::fmt::Write;
 
 /// `cuda/poly/pointwise.cu`.
-pub(crate) const POLY_POINTWISE: KernelFile = KernelFile {
-    name: "poly_pointwise",
-    text: girih_kernels::poly::POINTWISE,
-    kernels: &["poly_pointwise"],
-    headers: HEADERS,
-};
+const POLY_POINTWISE: KernelFile = kernel_file(girih_kernels::poly::POINTWISE, &["poly_pointwise"]);
 
 const THREADS: usize = 256;
 /// Units of four words that a thread computes one after the other.
@@ -41,7 +36,7 @@ pub(crate) fn ready(
     }
     let mut launches = Vec::new();
     while !shapes.is_empty() {
-        let rest = shapes.split_off(shapes.len().min(most_shapes()));
+        let rest = shapes.split_off(shapes.len().min(MOST_SHAPES));
         launches.push(launch(ring, knobs, places, &shapes));
         shapes = rest;
     }
@@ -56,39 +51,36 @@ fn launch(
 ) -> ReadyLaunch {
     let most = |of: fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
     let operands = most(RowShape::operands).max(1);
-    let words = 4 * operands + 2 * most(RowShape::constants);
-    let mut constants = String::from("#pragma once\n#include \"platform.cuh\"\n");
-    for (name, value) in [
-        ("LOG2_DEGREE", ring.log2_degree as usize),
-        ("ROUNDS", ROUNDS),
-        ("OPERANDS", operands),
-        ("SHAPES", shapes.len()),
-        ("MOST_SHAPES", most_shapes()),
-    ] {
-        // Writing to a string cannot fail.
-        let _ = writeln!(constants, "constexpr int {name} = {value};");
-    }
-    constants.push_str("template <int> struct Shape;\n");
+    let shared = words::<OperandRecord>() * operands + 2 * most(RowShape::constants);
+    let mut text = KernelText::new(
+        POLY_POINTWISE,
+        &[
+            ("LOG2_DEGREE", ring.log2_degree as usize),
+            ("ROUNDS", ROUNDS),
+            ("OPERANDS", operands),
+            ("SHAPES", shapes.len()),
+            ("MOST_SHAPES", MOST_SHAPES),
+        ],
+    );
+    text.shapes.push_str("template <int> struct Shape;\n");
     for (i, (shape, _)) in shapes.iter().enumerate() {
-        constants.push_str(&shape.text(i, true, knobs.most_fetched));
+        text.shapes.push_str(&shape.text(i, true, knobs.most_fetched));
     }
     let item_words = ring.degree().min(4 * THREADS * ROUNDS);
     let records = Records::new(shapes, |_| ring.degree() / item_words);
-    let mut arguments = vec![
-        Argument::Primes,
-        Argument::Data(0),
-        Argument::Bases,
-        Argument::Word(places.stride() as u32),
-        Argument::Word(records.items),
-    ];
-    arguments.extend(words_of_shapes(2, records.first.iter().flatten().copied()));
+    let arguments = PointwiseArguments {
+        base_stride: places.stride() as u32,
+        items: records.items,
+        shapes: of_shapes(records.first.iter().copied()),
+        ..Default::default()
+    };
     ReadyLaunch {
-        source: Source { file: POLY_POINTWISE, constants },
+        text,
         threads: THREADS,
-        shared_bytes: 4 * words.next_multiple_of(4),
+        shared_bytes: 4 * shared.next_multiple_of(4),
         items: records.items as usize,
         teams: 1,
         data: vec![records.words],
-        arguments,
+        arguments: Arguments::Pointwise(arguments),
     }
 }

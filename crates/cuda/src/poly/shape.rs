@@ -10,25 +10,9 @@ mod steps;
 
 pub(crate) use normal::{NormalTile, Normalizer};
 
+use crate::poly::arguments::ReadForm;
 use std::fmt::Write;
 use steps::StepShape;
-
-/// How a thread reads four words of evaluations (`Form` of `sums.cuh`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum ReadForm {
-    /// Four words.
-    Words = 0,
-    /// Two words, each for two.
-    Pairs = 1,
-    /// One word.
-    Runs = 2,
-    /// Four words, under an automorphism.
-    Gather = 3,
-    /// Two words, each for two, under an automorphism.
-    GatherPairs = 4,
-    /// One word, under an automorphism.
-    GatherRuns = 5,
-}
 
 /// Something that a sum reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -26,7 +26,7 @@ pub(crate) struct KernelCost {
 /// all its families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Queue {
-    /// From 0 on, without gaps among the queues that a device is opened with.
+    /// From 0 on.
     number: u8,
     /// What a timeline calls it.
     pub name: &'static str,
@@ -43,22 +43,29 @@ impl Queue {
     /// Copies from the device: every device has it.
     pub const DOWNLOADS: Self = Self { number: 1, name: "downloads", priority: -2 };
 
-    /// Queue number `index` of a family's own, from 0 on.
-    pub const fn new(index: u8, name: &'static str, priority: i32) -> Self {
-        Self { number: 2 + index, name, priority }
+    /// Queues that a family can have.
+    const OF_FAMILY: u8 = 4;
+
+    /// Queue number `index` of family number `family`, both from 0 on. Families number themselves,
+    /// and know nothing of each other's queues.
+    pub const fn new(family: u8, index: u8, name: &'static str, priority: i32) -> Self {
+        assert!(index < Self::OF_FAMILY, "a family has four queues");
+        Self { number: 2 + Self::OF_FAMILY * family + index, name, priority }
     }
 
     pub const fn index(self) -> usize {
         self.number as usize
     }
 
-    /// All queues of a device whose families have these, in the order of their numbers.
+    /// All queues of a device whose families have these, in the order of their numbers; what no
+    /// family has is never called.
     pub fn with(families: &[Self]) -> Vec<Self> {
-        let all = [&[Self::UPLOADS, Self::DOWNLOADS], families].concat();
-        debug_assert!(
-            all.len() <= Self::MOST && all.iter().enumerate().all(|(i, q)| q.index() == i)
-        );
-        all
+        let own = [&[Self::UPLOADS, Self::DOWNLOADS], families].concat();
+        let last = own.iter().map(|queue| queue.number).max().unwrap_or(0);
+        debug_assert!(usize::from(last) < Self::MOST);
+        let named = |number| own.iter().copied().find(|queue| queue.number == number);
+        let unused = |number| Self { number, name: "unused", priority: 0 };
+        (0..=last).map(|number| named(number).unwrap_or(unused(number))).collect()
     }
 }
 

@@ -97,7 +97,7 @@ pub(crate) fn span(places: impl Iterator<Item = u32>) -> Range<usize> {
 mod tests {
     use super::*;
 
-    const QUEUES: [Queue; 2] = [Queue::new(0, "first", 0), Queue::new(1, "second", 0)];
+    const QUEUES: [Queue; 2] = [Queue::new(0, 0, "first", 0), Queue::new(0, 1, "second", 0)];
 
     fn mark(queue: Queue, number: u64) -> Mark {
         Mark { queue, number }

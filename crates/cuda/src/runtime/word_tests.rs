@@ -38,7 +38,7 @@ fn words_agree_with_exact_arithmetic_for_primes_that_are_constants_or_data() {
         let mut wrong = [0u32; 2 * OPERATIONS.len()];
         let counts = Buffer::holding(&machine, bytes_of(&wrong), "counts").expect("memory");
         let size = LaunchSize { blocks: 1, threads: 1, shared_bytes: 0, cluster: 1 };
-        let queue = Queue::new(0, "tests", 0);
+        let queue = Queue::new(0, 0, "tests", 0);
         machine.launch(queue, kernel, size, bytes_of(&[counts.address()])).expect("it runs");
         let mut bytes = [0u8; 8 * OPERATIONS.len()];
         machine.download(counts.address(), &mut bytes).expect("the counts");

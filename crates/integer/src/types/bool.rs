@@ -1,11 +1,11 @@
 //! Encrypted conditions.
 
 use super::{FheInt, FheUint, Integer, Other, sealed};
-use crate::array::Array;
 use crate::error::mismatch;
 use crate::host::Encrypted;
 use crate::operations::{Logic, Operation};
 use crate::record::Values;
+use crate::run::Array;
 use crate::{CONDITION, Result};
 use girih_tfhe::ClientKey;
 

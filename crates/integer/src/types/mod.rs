@@ -7,9 +7,8 @@ pub use self::bool::FheBool;
 pub use number::{FheInt, FheUint};
 
 use crate::Result;
-use crate::array::Array;
 use crate::record::Values;
-use crate::server::Argument;
+use crate::run::{Argument, Array};
 
 pub(crate) mod sealed {
     pub trait Sealed {}

@@ -4,12 +4,11 @@ mod bits;
 mod order;
 
 use super::{FheBool, Integer, Other, sealed};
-use crate::array::Array;
 use crate::error::mismatch;
 use crate::host::Encrypted;
 use crate::operations::Operation;
 use crate::record::Values;
-use crate::server::digit_values;
+use crate::run::{Array, digit_values};
 use crate::{RADIX, Result};
 use girih_tfhe::ClientKey;
 

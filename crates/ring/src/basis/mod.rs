@@ -5,6 +5,7 @@
 
 mod big;
 mod conversion;
+mod formula;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,8 @@ use big::Composer;
 use num_bigint::{BigInt, BigUint, Sign};
 use zeroize::Zeroizing;
 
-pub use conversion::{BaseConversion, Formula};
+pub use conversion::BaseConversion;
+pub use formula::Formula;
 
 /// An ordered list of distinct odd primes below 2^31,
 /// and exact conversion between residues and integers.

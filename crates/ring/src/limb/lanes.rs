@@ -1,11 +1,9 @@
 //! Vectors of 32-bit words, chosen at run time, as [`crate::fft`] has vectors of doubles.
 //!
 //! Code that wants them is written once, generic over [`WordLanes`], as a [`WordKernel`];
-//! [`dispatch`] runs it compiled for the instruction set named. A value of a `WordLanes` type
-//! exists only where the processor has its instructions (`dispatch` makes it after detection,
-//! nothing else does), so its methods are safe.
-
-use crate::fft::Simd;
+//! `dispatch` runs it compiled for the instruction set named. A value of a `WordLanes` type exists
+//! only where the processor has its instructions (`dispatch` makes it after detection, nothing else
+//! does), so its methods are safe.
 
 /// One instruction set's vectors of words.
 ///
@@ -113,31 +111,10 @@ pub(crate) trait WordKernel {
     fn run<L: WordLanes>(self, lanes: L) -> Self::Output;
 }
 
-/// Runs `kernel` compiled for `simd`.
-///
-/// # Panics
-/// If this processor lacks it.
-#[inline]
-#[allow(unsafe_code)] // Calls of functions compiled for detected features.
-pub(crate) fn dispatch<K: WordKernel>(simd: Simd, kernel: K) -> K::Output {
-    assert!(simd.is_available(), "{} was asked for on a processor without it", simd.name());
-    match simd {
-        Simd::Portable => kernel.run(Portable(())),
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features were detected just above.
-        Simd::Avx2 => unsafe { super::x86::run_avx2(kernel) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features were detected just above.
-        Simd::Avx512 => unsafe { super::x86::run_avx512(kernel) },
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => unreachable!("not available, as asserted above"),
-    }
-}
-
 /// Arrays of eight, which the compiler turns into what every processor of the target has, or pairs
 /// of vectors in WebAssembly.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Portable(());
+pub(crate) struct Portable(pub(super) ());
 
 /// The words of whole vectors among `len`: what vectors do; the rest is done word by word.
 #[inline(always)]

@@ -10,11 +10,13 @@ mod ahead;
 #[cfg(not(target_feature = "simd128"))]
 mod arrays;
 mod convert;
+mod dispatch;
 mod gather;
 mod grid;
 mod lanes;
 mod passes;
 mod products;
+mod roots;
 mod strided;
 #[cfg(test)]
 mod tests;
@@ -29,12 +31,13 @@ use crate::{Modulus, Shoup};
 
 pub use ahead::{Ahead, Area};
 pub(crate) use convert::{Overflow, Sources, Target, Targets};
+pub(crate) use dispatch::dispatch;
 pub(crate) use gather::{Gather, RUN};
-pub(crate) use lanes::dispatch;
 pub use products::ProductTerm;
 use products::{Addition, ScaledDifference, ShoupProducts, SumOfProducts};
+pub(crate) use roots::RootsView;
 pub use strided::{ColumnsIn, ColumnsOut};
-pub(crate) use transform::{Columns, RootsView, Rows};
+pub(crate) use transform::{Columns, Rows};
 
 /// Word-by-word arithmetic of limbs modulo one prime.
 ///

@@ -7,7 +7,7 @@
 use super::ahead::Ahead;
 use super::grid::Grid;
 use super::lanes::WordLanes;
-use super::transform::RootsView;
+use super::roots::RootsView;
 use crate::{Modulus, Shoup};
 
 /// A root and its quotient in every lane.

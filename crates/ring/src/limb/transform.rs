@@ -4,21 +4,9 @@ use super::ahead::Ahead;
 use super::grid::Grid;
 use super::lanes::{WordKernel, WordLanes};
 use super::passes::Passes;
+use super::roots::RootsView;
 use super::strided::{ColumnsIn, ColumnsOut};
 use crate::{Modulus, Shoup};
-
-/// Roots of unity in the order of [`NttTable`](crate::NttTable), with their Shoup quotients.
-#[derive(Clone, Copy)]
-pub(crate) struct RootsView<'a> {
-    pub(crate) values: &'a [u32],
-    pub(crate) quotients: &'a [u32],
-}
-
-impl RootsView<'_> {
-    pub(super) fn get(&self, index: usize) -> Shoup {
-        Shoup { value: self.values[index], quotient: self.quotients[index] }
-    }
-}
 
 /// Row transforms of whole rows that follow each other in memory.
 pub(crate) struct Rows<'a, 'b> {

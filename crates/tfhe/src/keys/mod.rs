@@ -3,6 +3,7 @@
 mod bootstrapping;
 mod client;
 mod compression;
+mod encryption;
 mod evaluation;
 mod explicit;
 mod key_switching;

@@ -1,6 +1,7 @@
 //! Parameter sets: checked data, from the built-in table, from TOML, or from a literal.
 
 mod builtin;
+mod judged;
 mod literal;
 mod security;
 
@@ -8,7 +9,7 @@ pub use girih_rlwe::security::Estimate;
 pub use literal::{Mode, ParameterLiteral};
 pub use security::Security;
 
-use crate::{Error, NoiseModel, Result};
+use crate::{Error, Result};
 use girih_backend::{BootstrapShape, Gadget, KeyModulus, SecretKind, ShapeError};
 use literal::{log2, unsigned};
 use std::sync::Arc;
@@ -57,13 +58,6 @@ struct Origin {
     /// log2 of the failure probability of a gate that the source states.
     log2_failure: Option<f64>,
 }
-
-/// A set whose gates fail more often than this computes nothing.
-const LARGEST_LOG2_FAILURE: f64 = -5.0;
-
-/// A set whose gates fail more often than this earns a warning:
-/// 2^-30 is one wrong gate in a billion.
-const NOTEWORTHY_LOG2_FAILURE: f64 = -30.0;
 
 const CUSTOM: Origin = Origin { description: "a custom set", claim: None, log2_failure: None };
 
@@ -199,25 +193,6 @@ impl ParameterSet {
             origin,
         }))
         .if_it_computes()
-    }
-
-    /// The set, unless its gates fail too often to compute anything.
-    fn if_it_computes(self) -> Result<Self> {
-        let failure = NoiseModel::new(&self).log2_failure();
-        if failure > LARGEST_LOG2_FAILURE {
-            let rule = format!(
-                "with these digits and moduli a gate of {self} would fail with probability \
-                 2^{failure:.1}; it must be below 2^{LARGEST_LOG2_FAILURE}"
-            );
-            let (field, value) = match self.errors() {
-                ErrorDistribution::Gaussian { sigma } => ("sigma", sigma.to_string()),
-                ErrorDistribution::TUniform { lwe_log2_bound, .. } => {
-                    ("tuniform_lwe", lwe_log2_bound.to_string())
-                }
-            };
-            return Err(ShapeError::new(field, value, rule).into());
-        }
-        Ok(self)
     }
 
     /// Reads and checks a parameter file.
@@ -397,16 +372,6 @@ impl ParameterSet {
     /// What is known about the security of this set.
     pub fn security(&self) -> Security {
         security::judge(self)
-    }
-
-    /// What a user must be told before relying on this set: weak or unknown security,
-    /// frequent failures.
-    pub fn warnings(&self) -> Vec<String> {
-        let failure = NoiseModel::new(self).log2_failure();
-        let fails = failure > NOTEWORTHY_LOG2_FAILURE;
-        let failure =
-            fails.then(|| format!("a gate of {self} fails with probability 2^{failure:.1}"));
-        self.security().warning.into_iter().chain(failure).collect()
     }
 
     pub(crate) fn unsupported(&self, why: &str) -> Error {

@@ -8,21 +8,11 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// The most ciphertexts of a chunk, for each device, where transfers overlap with work.
-///
-/// A bound keeps memory small on both sides whatever the size of the batch. Equal chunks also let
-/// the allocator use their buffers again.
-pub(crate) const CHUNK: usize = 3168;
 /// How many chunks the device has at a time: one that it works on, and the next.
 const IN_FLIGHT: usize = 2;
 
-/// The most ciphertexts of a chunk, for each device, where nothing overlaps.
-///
-/// Each chunk may end with a wave that is not full, so chunks are as long as buffers of bounded
-/// size allow: eight waves of a data-centre GPU with four ciphertexts a multiprocessor.
-const ALONE: usize = 4224;
-
-/// The lengths of the chunks of a batch.
+/// The lengths of the chunks of a batch, of at most `most` ciphertexts each. Equal chunks also let
+/// the allocator use their buffers again.
 ///
 /// Where transfers overlap, the device waits for the first upload only, and the host for the last
 /// download only. So both of these chunks are short:
@@ -30,16 +20,15 @@ const ALONE: usize = 4224;
 /// - The first is what is left over after whole waves. It leaves places on the device free, and the
 ///   next chunk takes them.
 /// - The last is one wave.
-/// - Those between grow threefold, up to [`CHUNK`].
+/// - Those between grow threefold, up to `most`.
 ///
-/// `wave` is that of all `devices` together, if their transfers overlap.
-fn chunks(batch: usize, wave: Option<usize>, devices: usize) -> Vec<usize> {
-    let (chunk, alone) = (CHUNK * devices, ALONE * devices);
+/// `wave` is that of the device, if its transfers overlap.
+fn chunks(batch: usize, wave: Option<usize>, most: usize) -> Vec<usize> {
     let Some(wave) = wave else {
-        return (0..batch).step_by(alone).map(|first| (batch - first).min(alone)).collect();
+        return (0..batch).step_by(most).map(|first| (batch - first).min(most)).collect();
     };
-    let wave = wave.clamp(1, chunk);
-    let (left, most) = (batch % wave, chunk / wave);
+    let wave = wave.clamp(1, most);
+    let (left, most) = (batch % wave, most / wave);
     let mut waves = (batch / wave).saturating_sub(1);
     let (mut lengths, mut next) =
         if left > 0 { (vec![left], 3.min(most)) } else { (Vec::new(), 1) };
@@ -282,7 +271,7 @@ impl ServerKey {
             VecDeque::new();
         let pipelining = self.engine().pipelining();
         let wave = pipelining.overlaps_transfers.then_some(pipelining.wave);
-        for length in chunks(total / len, wave, pipelining.devices) {
+        for length in chunks(total / len, wave, pipelining.part) {
             let range = first * len..(first + length) * len;
             let span = timeline::host("upload");
             let resident = inputs
@@ -328,17 +317,17 @@ mod tests {
 
     #[test]
     fn chunks_begin_and_end_small() {
-        assert_eq!(chunks(16_384, Some(528), 1), [16, 1584, 3168, 3168, 3168, 3168, 1584, 528]);
-        assert_eq!(chunks(5462, Some(264), 1), [182, 792, 2376, 1848, 264]);
-        assert_eq!(chunks(6336, Some(528), 1), [528, 1584, 3168, 528, 528]);
-        assert_eq!(chunks(528, Some(528), 1), [528]);
-        assert_eq!(chunks(1056, Some(528), 1), [528, 528]);
-        assert_eq!(chunks(700, Some(528), 1), [172, 528]);
-        assert_eq!(chunks(500, Some(528), 1), [500]);
-        assert_eq!(chunks(1, Some(528), 1), [1]);
-        assert_eq!(chunks(9000, None, 1), [4224, 4224, 552]);
-        assert_eq!(chunks(16_384, Some(1056), 2), [544, 3168, 6336, 5280, 1056]);
-        assert_eq!(chunks(9000, None, 2), [8448, 552]);
+        assert_eq!(chunks(16_384, Some(528), 3168), [16, 1584, 3168, 3168, 3168, 3168, 1584, 528]);
+        assert_eq!(chunks(5462, Some(264), 3168), [182, 792, 2376, 1848, 264]);
+        assert_eq!(chunks(6336, Some(528), 3168), [528, 1584, 3168, 528, 528]);
+        assert_eq!(chunks(528, Some(528), 3168), [528]);
+        assert_eq!(chunks(1056, Some(528), 3168), [528, 528]);
+        assert_eq!(chunks(700, Some(528), 3168), [172, 528]);
+        assert_eq!(chunks(500, Some(528), 3168), [500]);
+        assert_eq!(chunks(1, Some(528), 3168), [1]);
+        assert_eq!(chunks(9000, None, 4224), [4224, 4224, 552]);
+        assert_eq!(chunks(16_384, Some(1056), 6336), [544, 3168, 6336, 5280, 1056]);
+        assert_eq!(chunks(9000, None, 8448), [8448, 552]);
     }
 
     proptest! {
@@ -347,15 +336,15 @@ mod tests {
         fn chunks_cover_a_batch(
             batch in 1usize..100_000,
             wave in prop::option::of(1usize..10_000),
-            devices in 1usize..5,
+            most in 1usize..20_000,
         ) {
-            let lengths = chunks(batch, wave, devices);
+            let lengths = chunks(batch, wave, most);
             prop_assert_eq!(lengths.iter().sum::<usize>(), batch);
-            prop_assert!(lengths.iter().all(|&l| (1..2 * devices * CHUNK.max(ALONE)).contains(&l)));
+            prop_assert!(lengths.iter().all(|&l| (1..=most).contains(&l)));
             if let Some(wave) = wave {
-                let unit = wave.min(devices * CHUNK);
+                let unit = wave.min(most);
                 prop_assert!(lengths[1..].iter().all(|l| l.is_multiple_of(unit)));
-                prop_assert!(lengths.len() < 20 + batch / CHUNK * 2);
+                prop_assert!(lengths.len() < 20 + batch / most * 2);
             }
         }
     }

@@ -70,6 +70,10 @@ const SMALL_PRIME: u32 = 1 << 28;
 /// so many fill the largest of today.
 const FILLING_WORKGROUPS: usize = 512;
 
+fn unsupported(device: &DeviceInfo, what: String, why: &str) -> BackendError {
+    BackendError::Unsupported { device: device.name.clone(), what, why: why.into() }
+}
+
 impl WgpuPlan {
     /// Plans `shape` within the limits of `device`: a pure function.
     ///
@@ -88,11 +92,7 @@ impl WgpuPlan {
         rolled: Option<Rolled>,
     ) -> Result<Self> {
         shape.validate()?;
-        let unsupported = |what: String, why: &str| BackendError::Unsupported {
-            device: device.name.clone(),
-            what,
-            why: why.into(),
-        };
+        let unsupported = |what: String, why: &str| unsupported(device, what, why);
         let primes = shape.transform_words()?;
         let small_primes = primes.iter().all(|&p| p < SMALL_PRIME);
         if request.groups.is_some_and(|g| g != 1) {
@@ -118,45 +118,26 @@ impl WgpuPlan {
             .rolled
             .or(rolled)
             .unwrap_or_else(|| Self::rolling(shape, texts, device.software));
-        let lanes = device.limits.subgroup_threads.max(1);
-        let items: Vec<usize> = match (choices.items, request.subgroups_per_polynomial) {
-            (Some(items), _) => vec![items],
-            (None, Some(subgroups)) => {
-                let items = shape.polynomial_size / (subgroups * lanes).max(1);
-                if !ITEMS.contains(&items) {
-                    return Err(unsupported(
-                        format!(
-                            "{subgroups} subgroups of {lanes} a polynomial of {}",
-                            shape.polynomial_size
-                        ),
-                        "a thread must get 4, 8 or 16 coefficients",
-                    ));
-                }
-                vec![items]
-            }
-            (None, None)
-                if Self::prefers_four(shape, primes.len(), profile, rolled) && !device.software =>
-            {
-                vec![4, 8, 16]
-            }
-            // Four words make a long kernel, which the software driver takes minutes to compile.
-            (None, None) if device.software && texts > 2 => vec![4, 8, 16],
-            (None, None) => vec![8, 16],
+        // Four words make a long kernel, which the software driver takes minutes to compile.
+        let is_long = device.software && texts > 2;
+        let prefers_four =
+            is_long || !device.software && Self::prefers_four(shape, primes.len(), profile, rolled);
+        let items = match choices.items {
+            Some(items) => vec![items],
+            None => Self::items(shape, device, request, prefers_four)?,
         };
         let staged = match choices.staged {
             Some(staged) => vec![staged],
-            None if device.software && texts > 2 => vec![1],
+            None if is_long => vec![1],
             // With room for a third, fewer workgroups share a multiprocessor, which is faster.
             None if shape.is_torus() && unrolls && !loops => vec![3, 2, 1],
             None => vec![2, 1],
         };
         // Loops over columns count whole groups of staged polynomials.
+        let whole = |s| if shape.columns().is_multiple_of(s) { s } else { 1 };
         let staged: Vec<usize> = match rolled {
             Rolled::Nothing => staged,
-            _ => staged
-                .into_iter()
-                .map(|s| if shape.columns().is_multiple_of(s) { s } else { 1 })
-                .collect(),
+            _ => staged.into_iter().map(whole).collect(),
         };
         if signed && !small_primes {
             return Err(unsupported(
@@ -205,6 +186,26 @@ impl WgpuPlan {
             device: device.name.clone(),
             reason: refusal.expect("at least one plan was tried"),
         })
+    }
+
+    /// Coefficients a thread, the best first.
+    fn items(
+        shape: &BootstrapShape,
+        device: &DeviceInfo,
+        request: &PlanRequest,
+        prefers_four: bool,
+    ) -> Result<Vec<usize>> {
+        let Some(subgroups) = request.subgroups_per_polynomial else {
+            return Ok(if prefers_four { vec![4, 8, 16] } else { vec![8, 16] });
+        };
+        let lanes = device.limits.subgroup_threads.max(1);
+        let items = shape.polynomial_size / (subgroups * lanes).max(1);
+        if ITEMS.contains(&items) {
+            return Ok(vec![items]);
+        }
+        let what =
+            format!("{subgroups} subgroups of {lanes} a polynomial of {}", shape.polynomial_size);
+        Err(unsupported(device, what, "a thread must get 4, 8 or 16 coefficients"))
     }
 
     /// The variant for few ciphertexts: alone on its multiprocessor, a workgroup waits for

@@ -7,9 +7,10 @@
 
 use crate::bootstrap::job::{GpuJob, GpuLaunch, Script};
 use crate::bootstrap::variant::COMBINE_THREADS;
-use crate::runtime::gpu::{Download, Gpu, PIECE, Pipeline, STORAGE};
+use crate::runtime::gpu::{Gpu, Pipeline, STORAGE};
 use crate::runtime::script::Dispatch;
 use crate::runtime::upload::Uploads;
+use crate::runtime::waits::{Download, PIECE};
 use girih_backend::{BackendError, BootstrapShape, Combination, Operand, Result};
 
 /// The store of one engine.

@@ -193,134 +193,158 @@ impl TraceMap {
     }
 }
 
-/// The constants of `closest.wgsl` for digits of `log2_base` bits.
-fn closest(set: &mut impl FnMut(&str, i128), log2_base: u32, levels: usize) {
-    let half = 1i128 << (log2_base - 1);
-    set("CLOSEST_BASE", i128::from(log2_base));
-    set("CLOSEST_LEVELS", levels as i128);
-    set("CLOSEST_BIAS", (0..levels as u32 - 1).map(|i| half << (log2_base * i)).sum());
+/// The constants of a kernel's text.
+#[derive(Default)]
+struct Constants(HashMap<String, Value>);
+
+fn int(x: usize) -> i128 {
+    x as i128
 }
 
 fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Value> {
     let shape = &plan.shape;
-    let layout = plan.layout();
-    let mut all = HashMap::new();
-    let mut set = |name: &str, value: i128| {
-        all.insert(name.to_string(), Value::Int(value));
-    };
-    let int = |x: usize| x as i128;
-    set("WORD", 1 << 32);
-    set("TRACE", i128::from(trace));
-    set("LOOPED", i128::from(plan.looped));
-    set("CONSTANT_WORDS", int(if plan.looped { 0 } else { plan.primes().len() }));
-    set("INT64", i128::from(plan.profile == Profile::Int64));
-    set("TORUS", i128::from(shape.is_torus()));
-    set("SWITCHED_LENGTH", int(shape.switched_len()));
-    set("LWE_DIMENSION", int(shape.lwe_dimension));
-    set("LENGTH", int(shape.ciphertext_len()));
-    set("GLWE_DIMENSION", int(shape.glwe_dimension));
-    set("PACKING", int(shape.packing));
-    set("LOG2_KS_MODULUS", i128::from(shape.log2_ks_modulus));
-    set("KS_WORDS", int(plan.ks_words()));
-    set("KS_MASK_LOW", (1i128 << shape.log2_ks_modulus.min(32)) - 1);
-    set("KS_MASK_HIGH", (1i128 << shape.log2_ks_modulus.saturating_sub(32)) - 1);
+    let mut all = Constants::default();
+    all.common(plan, trace);
     match kernel {
-        Kernel::Combine => set("THREADS", int(COMBINE_THREADS)),
+        Kernel::Combine => all.set("THREADS", int(COMBINE_THREADS)),
         Kernel::KeySwitchFinish => {
-            set("THREADS", int(FINISH_THREADS));
-            set("INDICES", int(shape.ks_indices()));
+            all.set("THREADS", int(FINISH_THREADS));
+            all.set("INDICES", int(shape.ks_indices()));
         }
-        Kernel::KeySwitch => {
-            let (lanes, slices) = plan.ks_workgroup();
-            set("LANES", int(lanes));
-            set("SLICES", int(slices));
-            set("ENTRIES", int(plan.ks_entries()));
-            set("SUMS", int(plan.ks_entries().max(4)));
-            set("ROW_VECTORS", int(plan.ks_row_vectors()));
-            set("KS_DIGITS", int(shape.ks_digits()));
-            set("UNROLL", int(KEY_SWITCH_ROWS.div_ceil(shape.ks_digits())));
-            set("LOG2_KS_BASE", i128::from(shape.log2_ks_base));
-            set("INDICES", int(shape.ks_indices()));
-        }
-        Kernel::KeySwitchTorus => {
-            let tile = plan.torus_tile();
-            set("THREADS", int(tile.threads));
-            set("LANES", int(tile.lanes));
-            set("CIPHERTEXTS", int(tile.ciphertexts));
-            set("TILE", int(tile.indices));
-            set("UNROLL", int(tile.unroll));
-            set("KS_DIGITS", int(shape.ks_digits()));
-            set("ROW_VECTORS", int(TorusTile::vectors(shape)));
-            closest(&mut set, shape.log2_ks_base, shape.ks_digits());
-        }
+        Kernel::KeySwitch => all.key_switch(plan),
+        Kernel::KeySwitchTorus => all.key_switch_torus(plan),
         Kernel::KeySwitchTorusFinish => {
-            set("THREADS", int(TORUS_FINISH_THREADS));
-            set("INDICES", int(shape.ks_indices()));
-            set("LOG2_MONOMIALS", i128::from(shape.log2_monomials()));
-            set("BINARY", i128::from(shape.secret == SecretKind::Binary));
+            all.set("THREADS", int(TORUS_FINISH_THREADS));
+            all.set("INDICES", int(shape.ks_indices()));
+            all.set("LOG2_MONOMIALS", i128::from(shape.log2_monomials()));
+            all.set("BINARY", i128::from(shape.secret == SecretKind::Binary));
         }
-        Kernel::BlindRotate => {
-            set("STEPS", int(shape.steps()));
-            set("GROUPING", int(shape.grouping));
-            set("QUOTIENT_BITS", i128::from(QUOTIENT_BITS));
-            set("N", int(shape.polynomial_size));
-            set("LOG2_N", int(shape.polynomial_size.ilog2() as usize));
-            set("THREADS", int(layout.threads()));
-            set("ITEMS", int(layout.items()));
-            set("PASSES", int(layout.passes().len()));
-            set("PADDED", int(layout.padded()));
-            set("STAGED", int(plan.tile.staged));
-            set("COLUMNS", int(shape.columns()));
-            set("LEVELS", int(shape.levels()));
-            set("ROWS", int(plan.rows()));
-            set("WORDS", int(plan.primes().len()));
-            set("ACC_WORDS", int(plan.accumulator_words()));
-            set("GGSW", int(shape.ggsw_per_step()));
-            set("ROLLED", plan.rolled as i128);
-            set("KEY_STEP", int(plan.key_step_words() / 4));
-            set("MODULUS_RAISING", i128::from(plan.modulus_raising()));
-            set("Q", i128::from(shape.accumulator_modulus().unwrap_or(0)));
-            set("T", i128::from(shape.key_modulus_value().unwrap_or(0)));
-            match shape.gadget {
-                Gadget::Decomposition { log2_base, levels, dropped_bits } => {
-                    set("LOG2_BASE", i128::from(log2_base));
-                    set("DROPPED_BITS", i128::from(dropped_bits));
-                    let balance: i128 = (1..levels as u32)
-                        .map(|i| 1i128 << (dropped_bits + log2_base * i - 1))
-                        .sum();
-                    set("DIGIT_BIAS", balance + ((1i128 << dropped_bits) >> 1));
-                }
-                Gadget::ModulusRaising { log2_modulus } => set("LOG2_Q", i128::from(log2_modulus)),
-                Gadget::ClosestRepresentative { log2_base, levels } => {
-                    set("LOG2_BASE", i128::from(log2_base));
-                    closest(&mut set, log2_base, levels);
-                }
+        Kernel::BlindRotate => all.blind_rotate(plan),
+    }
+    all.0
+}
+
+impl Constants {
+    fn set(&mut self, name: &str, value: i128) {
+        self.0.insert(name.to_string(), Value::Int(value));
+    }
+
+    fn text(&mut self, name: impl Into<String>, text: impl Into<String>) {
+        self.0.insert(name.into(), Value::Text(text.into()));
+    }
+
+    fn common(&mut self, plan: &WgpuPlan, trace: bool) {
+        let shape = &plan.shape;
+        self.set("WORD", 1 << 32);
+        self.set("TRACE", i128::from(trace));
+        self.set("LOOPED", i128::from(plan.looped));
+        self.set("CONSTANT_WORDS", int(if plan.looped { 0 } else { plan.primes().len() }));
+        self.set("INT64", i128::from(plan.profile == Profile::Int64));
+        self.set("TORUS", i128::from(shape.is_torus()));
+        self.set("SWITCHED_LENGTH", int(shape.switched_len()));
+        self.set("LWE_DIMENSION", int(shape.lwe_dimension));
+        self.set("LENGTH", int(shape.ciphertext_len()));
+        self.set("GLWE_DIMENSION", int(shape.glwe_dimension));
+        self.set("PACKING", int(shape.packing));
+        self.set("LOG2_KS_MODULUS", i128::from(shape.log2_ks_modulus));
+        self.set("KS_WORDS", int(plan.ks_words()));
+        self.set("KS_MASK_LOW", (1i128 << shape.log2_ks_modulus.min(32)) - 1);
+        self.set("KS_MASK_HIGH", (1i128 << shape.log2_ks_modulus.saturating_sub(32)) - 1);
+    }
+
+    fn key_switch(&mut self, plan: &WgpuPlan) {
+        let shape = &plan.shape;
+        let (lanes, slices) = plan.ks_workgroup();
+        self.set("LANES", int(lanes));
+        self.set("SLICES", int(slices));
+        self.set("ENTRIES", int(plan.ks_entries()));
+        self.set("SUMS", int(plan.ks_entries().max(4)));
+        self.set("ROW_VECTORS", int(plan.ks_row_vectors()));
+        self.set("KS_DIGITS", int(shape.ks_digits()));
+        self.set("UNROLL", int(KEY_SWITCH_ROWS.div_ceil(shape.ks_digits())));
+        self.set("LOG2_KS_BASE", i128::from(shape.log2_ks_base));
+        self.set("INDICES", int(shape.ks_indices()));
+    }
+
+    fn key_switch_torus(&mut self, plan: &WgpuPlan) {
+        let shape = &plan.shape;
+        let tile = plan.torus_tile();
+        self.set("THREADS", int(tile.threads));
+        self.set("LANES", int(tile.lanes));
+        self.set("CIPHERTEXTS", int(tile.ciphertexts));
+        self.set("TILE", int(tile.indices));
+        self.set("UNROLL", int(tile.unroll));
+        self.set("KS_DIGITS", int(shape.ks_digits()));
+        self.set("ROW_VECTORS", int(TorusTile::vectors(shape)));
+        self.closest(shape.log2_ks_base, shape.ks_digits());
+    }
+
+    /// What `closest.wgsl` takes for digits of `log2_base` bits.
+    fn closest(&mut self, log2_base: u32, levels: usize) {
+        let half = 1i128 << (log2_base - 1);
+        self.set("CLOSEST_BASE", i128::from(log2_base));
+        self.set("CLOSEST_LEVELS", levels as i128);
+        self.set("CLOSEST_BIAS", (0..levels as u32 - 1).map(|i| half << (log2_base * i)).sum());
+    }
+
+    fn blind_rotate(&mut self, plan: &WgpuPlan) {
+        let (shape, layout) = (&plan.shape, plan.layout());
+        self.set("STEPS", int(shape.steps()));
+        self.set("GROUPING", int(shape.grouping));
+        self.set("QUOTIENT_BITS", i128::from(QUOTIENT_BITS));
+        self.set("N", int(shape.polynomial_size));
+        self.set("LOG2_N", int(shape.polynomial_size.ilog2() as usize));
+        self.set("THREADS", int(layout.threads()));
+        self.set("ITEMS", int(layout.items()));
+        self.set("PASSES", int(layout.passes().len()));
+        self.set("PADDED", int(layout.padded()));
+        self.set("STAGED", int(plan.tile.staged));
+        self.set("COLUMNS", int(shape.columns()));
+        self.set("LEVELS", int(shape.levels()));
+        self.set("ROWS", int(plan.rows()));
+        self.set("WORDS", int(plan.primes().len()));
+        self.set("ACC_WORDS", int(plan.accumulator_words()));
+        self.set("GGSW", int(shape.ggsw_per_step()));
+        self.set("ROLLED", plan.rolled as i128);
+        self.set("KEY_STEP", int(plan.key_step_words() / 4));
+        self.set("MODULUS_RAISING", i128::from(plan.modulus_raising()));
+        self.set("Q", i128::from(shape.accumulator_modulus().unwrap_or(0)));
+        self.set("T", i128::from(shape.key_modulus_value().unwrap_or(0)));
+        self.gadget(shape.gadget);
+        let map = TraceMap::new(plan);
+        self.set("TRACE_COMBINED", int(map.combined));
+        self.set("TRACE_DIGITS", int(map.digits));
+        self.set("TRACE_TRANSFORMED", int(map.transformed));
+        self.set("TRACE_PRODUCTS", int(map.products));
+        self.set("TRACE_EXTRACTED", int(map.extracted));
+        for pass in 0..layout.passes().len() {
+            self.text(format!("THREAD_INDEX_{pass}"), layout.thread_expression(pass));
+        }
+        // Text, because in rolled kernels the first column of a body is
+        // only known when it runs.
+        let column = if plan.rolled == Rolled::Nothing { "0u" } else { "column" };
+        self.text("COLUMN_AT", column);
+        // Likewise the word, and where what comes from its prime begins in `roots`.
+        let (word, roots) = if plan.looped { ("word", "word_at + ") } else { ("0u", "") };
+        self.text("WORD_AT", word);
+        self.text("ROOTS_AT", roots);
+        self.text("THREAD_REVERSED", layout.reversed_expression());
+    }
+
+    fn gadget(&mut self, gadget: Gadget) {
+        match gadget {
+            Gadget::Decomposition { log2_base, levels, dropped_bits } => {
+                self.set("LOG2_BASE", i128::from(log2_base));
+                self.set("DROPPED_BITS", i128::from(dropped_bits));
+                let balance: i128 =
+                    (1..levels as u32).map(|i| 1i128 << (dropped_bits + log2_base * i - 1)).sum();
+                self.set("DIGIT_BIAS", balance + ((1i128 << dropped_bits) >> 1));
             }
-            let map = TraceMap::new(plan);
-            set("TRACE_COMBINED", int(map.combined));
-            set("TRACE_DIGITS", int(map.digits));
-            set("TRACE_TRANSFORMED", int(map.transformed));
-            set("TRACE_PRODUCTS", int(map.products));
-            set("TRACE_EXTRACTED", int(map.extracted));
-            for pass in 0..layout.passes().len() {
-                all.insert(
-                    format!("THREAD_INDEX_{pass}"),
-                    Value::Text(layout.thread_expression(pass)),
-                );
+            Gadget::ModulusRaising { log2_modulus } => self.set("LOG2_Q", i128::from(log2_modulus)),
+            Gadget::ClosestRepresentative { log2_base, levels } => {
+                self.set("LOG2_BASE", i128::from(log2_base));
+                self.closest(log2_base, levels);
             }
-            // Text, because in rolled kernels the first column of a body is
-            // only known when it runs.
-            let column = match (plan.rolled, kernel) {
-                (Rolled::Nothing, _) => "0u",
-                _ => "column",
-            };
-            all.insert("COLUMN_AT".into(), Value::Text(column.into()));
-            // Likewise the word, and where what comes from its prime begins in `roots`.
-            let (word, roots) = if plan.looped { ("word", "word_at + ") } else { ("0u", "") };
-            all.insert("WORD_AT".into(), Value::Text(word.into()));
-            all.insert("ROOTS_AT".into(), Value::Text(roots.into()));
-            all.insert("THREAD_REVERSED".into(), Value::Text(layout.reversed_expression()));
         }
     }
-    all
 }

@@ -7,8 +7,9 @@ use crate::poly::memory::{Block, Memory, Run};
 use crate::poly::routine::{Ready, ready};
 use crate::poly::script::{Script, Scripter};
 use crate::poly::tables::Tables;
-use crate::runtime::gpu::{Gpu, PIECE, STORAGE};
+use crate::runtime::gpu::{Gpu, STORAGE};
 use crate::runtime::upload::Uploads;
+use crate::runtime::waits::PIECE;
 use girih_backend::poly::schedule::Schedule;
 use girih_backend::poly::{
     Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentShape, ResidentSource, RingShape,

@@ -1,7 +1,7 @@
 //! The kernels of a ring: what `shaders/poly/` is generated with, and what drivers made of it.
 
 use crate::Profile;
-use crate::poly::log2_row;
+use crate::poly::{log2_row, records};
 use crate::runtime::gpu::{Binding, Gpu, Pipeline};
 use crate::runtime::lazy::Lazy;
 use crate::runtime::numbers::Numbers;
@@ -119,8 +119,13 @@ impl PolyBuild {
             ("ROWS", 1 << rows),
             ("STAGES", stages.into()),
         ];
-        let constants =
-            constants.into_iter().map(|(name, x)| (name.to_owned(), Value::Int(x))).collect();
+        let codes = match self.kernel {
+            PolyKernel::Columns => records::columns::CODES,
+            PolyKernel::Rows | PolyKernel::Pointwise => records::rows::CODES,
+        };
+        let codes = codes.iter().map(|&(name, code)| (name, code.into()));
+        let constants = constants.into_iter().chain(codes);
+        let constants = constants.map(|(name, x)| (name.to_owned(), Value::Int(x))).collect();
         let lazy = Lazy::new(&[], Numbers::Unsigned { coarse: false });
         Expander::new(SOURCES, constants, &|_, _| None, lazy).expand(self.kernel.name())
     }

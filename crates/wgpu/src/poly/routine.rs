@@ -1,9 +1,9 @@
 //! A schedule as records: limbs numbered, slots given, tiles of every launch one after the other.
 
-use crate::poly::columns::ColumnEncoder;
+use crate::poly::column_records::ColumnEncoder;
 use crate::poly::kernels::{PolyBuild, PolyKernel};
 use crate::poly::limbs::{Limbs, ReadyTile, Record};
-use crate::poly::rows::RowEncoder;
+use crate::poly::row_records::RowEncoder;
 use crate::poly::tables::Tables;
 use crate::poly::{LOG2_DEGREES, log2_row};
 use girih_backend::poly::schedule::{Launch, Limb, Schedule};

@@ -6,9 +6,8 @@
 )]
 
 use crate::runtime::pipeline_cache;
-use crate::runtime::signal::Signal;
 use crate::runtime::spans::Spans;
-use girih_backend::{BackendError, Instant, Result, block_on};
+use girih_backend::{BackendError, Result, block_on};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::{Buffer, BufferUsages};
@@ -71,16 +70,6 @@ pub(crate) enum Binding {
     Uniform,
     Read,
     ReadWrite,
-}
-
-/// Words copied out at a time, so that reading a large store needs little memory.
-pub(crate) const PIECE: usize = 16 << 20;
-
-/// Words on their way to the host.
-pub(crate) struct Download {
-    staging: Buffer,
-    signal: Signal<Result<(), wgpu::BufferAsyncError>>,
-    bytes: u64,
 }
 
 /// A compiled kernel.
@@ -159,17 +148,6 @@ impl Gpu {
             Some(what) => Err(self.failed(format!("{running}: {what}"))),
             None => Ok(()),
         }
-    }
-
-    /// Waits for everything submitted.
-    pub fn wait(&self, running: &str) -> Result<()> {
-        // A browser says on its own when it is done: polling it waits for nothing.
-        if cfg!(target_arch = "wasm32") {
-            return block_on(self.idle(running));
-        }
-        let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
-        self.check(running)?;
-        polled.map(|_| ()).map_err(|e| self.failed(format!("{running}: {e}")))
     }
 
     /// Most bytes that one binding can have.
@@ -383,76 +361,5 @@ impl Gpu {
             layout: &pipeline.layout,
             entries: &entries,
         })
-    }
-
-    /// Begins to copy words out of `buffer` from word `first` on, behind all work before; at most
-    /// [`PIECE`] of them. `staging` may hold a buffer from last time.
-    pub fn begin_read(
-        &self,
-        buffer: &Buffer,
-        first: u64,
-        words: usize,
-        staging: &mut Option<Buffer>,
-    ) -> Result<Download> {
-        let bytes = 4 * words as u64;
-        let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-        let staging = match staging.take().filter(|s| s.size() >= bytes) {
-            Some(s) => s,
-            None => self.buffer(bytes.next_power_of_two(), usage, "reading results back")?,
-        };
-        let mut encoder =
-            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        encoder.copy_buffer_to_buffer(buffer, 4 * first, &staging, 0, bytes);
-        self.queue.submit([encoder.finish()]);
-        let signal = Signal::default();
-        staging.map_async(wgpu::MapMode::Read, 0..bytes, signal.sender());
-        Ok(Download { staging, signal, bytes })
-    }
-
-    /// Ends what `begin_read` began, into as many words; returns the staging buffer for next time.
-    pub async fn finish_read(&self, download: Download, words: &mut [u32]) -> Result<Buffer> {
-        let Download { staging, signal, bytes } = download;
-        let mapped = signal.driven(self, "reading results back").await?;
-        mapped.map_err(|e| self.failed(format!("mapping results: {e}")))?;
-        {
-            let mapped = staging
-                .get_mapped_range(0..bytes)
-                .map_err(|e| self.failed(format!("mapping results: {e}")))?;
-            bytemuck::cast_slice_mut::<u32, u8>(words).copy_from_slice(&mapped);
-        }
-        staging.unmap();
-        Ok(staging)
-    }
-
-    /// Copies words out of `buffer` from word `first` on, waiting for all work before. `staging` is
-    /// kept for next time.
-    pub fn read(
-        &self,
-        buffer: &Buffer,
-        first: u64,
-        words: &mut [u32],
-        staging: &mut Option<Buffer>,
-    ) -> Result<()> {
-        for (piece, words) in words.chunks_mut(PIECE).enumerate() {
-            let download =
-                self.begin_read(buffer, first + (piece * PIECE) as u64, words.len(), staging)?;
-            *staging = Some(block_on(self.finish_read(download, words))?);
-        }
-        Ok(())
-    }
-
-    async fn idle(&self, running: &str) -> Result<()> {
-        let signal = Signal::default();
-        self.queue.on_submitted_work_done({
-            let done = signal.sender();
-            move || done(())
-        });
-        signal.driven(self, running).await
-    }
-
-    /// Waits for everything submitted, then tells a timeline when it ran.
-    pub async fn finished(&self, running: &str) -> Result<()> {
-        self.idle(running).await?;
-        self.hand_over_spans(Instant::now()).await
     }
 }

@@ -16,3 +16,4 @@ pub(crate) mod spans;
 mod syntax;
 pub(crate) mod template;
 pub(crate) mod upload;
+pub(crate) mod waits;

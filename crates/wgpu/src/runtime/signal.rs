@@ -1,7 +1,6 @@
 //! What a callback of the driver says, as a future.
 
-use crate::runtime::gpu::Gpu;
-use girih_backend::{Result, may_block};
+use girih_backend::may_block;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -55,10 +54,13 @@ impl<T: Send + 'static> Signal<T> {
     /// The answer, once the driver gives it. Callbacks come only while somebody waits for the
     /// driver: this thread, where it may block; else, on a native system, a thread for as long as
     /// it takes; a browser calls on its own.
-    pub async fn driven(self, gpu: &Gpu, running: &str) -> Result<T> {
-        let answer = poll_fn(|context| {
+    ///
+    /// # Errors
+    /// What the driver said where it refused.
+    pub async fn driven(self, device: &wgpu::Device) -> Result<T, String> {
+        poll_fn(|context| {
             lock(&self.0).waker = Some(context.waker().clone());
-            self.drive(&gpu.device);
+            self.drive(device);
             let mut state = lock(&self.0);
             match (state.answer.take(), state.refusal.take()) {
                 (Some(answer), _) => Poll::Ready(Ok(answer)),
@@ -68,9 +70,7 @@ impl<T: Send + 'static> Signal<T> {
                 (None, None) => Poll::Pending,
             }
         })
-        .await;
-        gpu.check(running)?;
-        answer.map_err(|why| gpu.failed(format!("{running}: {why}")))
+        .await
     }
 
     fn drive(&self, device: &wgpu::Device) {

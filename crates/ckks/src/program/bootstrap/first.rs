@@ -16,7 +16,7 @@ use super::super::error::RecordError;
 use super::super::exact;
 use super::super::transform::{DiagonalPlan, LinearTransform};
 use super::OPERATION;
-use super::plan::{raised_scale, shape_of};
+use super::shape::{raised_scale, shape_of};
 use crate::Encoder;
 use crate::keys::KeyKind;
 

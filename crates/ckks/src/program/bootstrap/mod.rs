@@ -4,6 +4,7 @@
 mod first;
 mod plan;
 mod raise;
+mod shape;
 
 pub use first::{FirstFactor, FirstRow};
 pub use plan::{BootstrappingPlan, Variant};
@@ -13,7 +14,7 @@ use num_bigint::BigInt;
 
 use super::error::RecordError;
 use super::recorder::{Recorded, Recorder};
-use plan::shape_of;
+use shape::shape_of;
 
 const OPERATION: &str = "bootstrapping";
 const HALF: &str = "a half-bootstrapping";

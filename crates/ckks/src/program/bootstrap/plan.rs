@@ -6,7 +6,7 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 use num_complex::Complex64;
 
-use super::super::chain::{BootstrappingShape, Chain};
+use super::super::chain::Chain;
 use super::super::dft::{Group, coefficients_to_slots, slots_to_coefficients};
 use super::super::error::RecordError;
 use super::super::exact;
@@ -14,6 +14,7 @@ use super::super::recorder::KeyKind;
 use super::super::transform::{DiagonalPlan, LinearTransform, encode};
 use super::OPERATION;
 use super::first::{FirstFactor, first_shift};
+use super::shape::{raised_scale, shape_of};
 use crate::Encoder;
 
 /// How the sine is evaluated on both halves of the coefficients.
@@ -49,21 +50,6 @@ pub struct BootstrappingPlan {
 pub(super) struct Phases {
     pub coefficients: Arc<[i64]>,
     pub scale: f64,
-}
-
-pub(super) fn shape_of(chain: &Chain) -> Result<&BootstrappingShape, RecordError> {
-    chain.shape().bootstrapping.as_ref().ok_or_else(|| RecordError::Shape {
-        operation: OPERATION,
-        why: "the parameter set has no levels for it: take one that does".into(),
-    })
-}
-
-/// K Q_0 N/2n: the scale at which a coefficient of n slots reads t/K after the modulus was raised
-/// and what repeats was added up.
-pub(super) fn raised_scale(chain: &Chain, slots: usize) -> Result<f64, RecordError> {
-    let interval = u64::from(shape_of(chain)?.interval);
-    let repeats = (chain.most_slots() / slots) as u64;
-    Ok(exact::nearest(&(&*chain.product(chain.level(0)?) * interval * repeats)))
 }
 
 /// Labels of a chain of transforms: first, then each shift more, and last.

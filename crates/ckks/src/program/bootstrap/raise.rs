@@ -8,7 +8,7 @@ use super::super::keys::{Extended, KeyProduct};
 use super::super::recorder::{KeyKind, Part, Recorded, Recorder, ResidentRequest};
 use super::OPERATION;
 use super::first::FirstFactor;
-use super::plan::shape_of;
+use super::shape::shape_of;
 
 /// What stands between the steps of raising the modulus.
 #[derive(Clone, Copy, Debug)]

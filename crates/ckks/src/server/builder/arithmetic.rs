@@ -6,9 +6,10 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 use num_complex::Complex64;
 
+use super::parts::InputShape;
 use super::{Builder, Node};
 use crate::program::RecordError;
-use crate::server::recording::InputShape;
+use crate::server::check::{check_length, largest};
 use crate::server::tracked::{Tracked, salt, short};
 use crate::{Error, Result};
 use girih_backend::poly::{Domain, Term, Value};
@@ -326,19 +327,4 @@ pub(crate) fn digest_of(coefficients: &[i64]) -> u64 {
 pub(super) fn is_free(c: Complex64) -> bool {
     let whole = |v: f64| v.fract() == 0.0 && v.abs() <= LARGEST_FREE_CONSTANT;
     whole(c.re) && whole(c.im)
-}
-
-/// Refuses a vector whose length is no power of two up to `slots`.
-pub(crate) fn check_length(what: &'static str, found: usize, slots: usize) -> Result<()> {
-    if found.is_power_of_two() && found <= slots {
-        return Ok(());
-    }
-    let rule = format!("it must be a power of two up to {slots}, the slots that there are");
-    Err(Error::Length { what, found, rule })
-}
-
-/// The largest magnitude among `values`; 0 for numbers that are not finite,
-/// which the encoder refuses.
-pub(crate) fn largest<T: Copy + Into<Complex64>>(values: &[T]) -> f64 {
-    values.iter().map(|&v| v.into().norm()).fold(0.0, f64::max)
 }

@@ -6,20 +6,21 @@ mod functions;
 mod iterations;
 mod levels;
 mod matrix;
+pub(in crate::server) mod parts;
 mod rounding;
 mod slots;
 
-pub(super) use arithmetic::{PlainNode, check_length, digest_of, largest};
+pub(super) use arithmetic::{PlainNode, digest_of};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::ciphertexts::check_magnitude;
 use super::estimate::Model;
-use super::recording::InputShape;
 use super::tracked::Tracked;
 use super::{KeySwitching, ServerKey};
 use crate::program::{Recorded, Recorder};
 use crate::{CkksParameters, Error, Result};
+use parts::{InputShape, Parts};
 
 /// A ciphertext of a recording. It can be used any number of times, with its own [`Builder`] only.
 #[derive(Clone, Copy, Debug)]
@@ -186,12 +187,12 @@ impl<'s> Builder<'s> {
     }
 
     /// Everything recorded, with these outputs.
-    pub(super) fn finish(mut self, outputs: &[Node]) -> Result<super::recording::Parts> {
+    pub(super) fn finish(mut self, outputs: &[Node]) -> Result<Parts> {
         self.check(&outputs.iter().collect::<Vec<_>>())?;
         for node in outputs {
             self.recorder.output(&node.at);
         }
-        Ok(super::recording::Parts {
+        Ok(Parts {
             recording: self.recorder.finish(),
             tape: self.tape,
             inputs: self.inputs,

@@ -1,7 +1,8 @@
 //! Movement of slots: rotations, conjugation, sums over slots.
 
-use super::{Builder, Node, check_length};
+use super::{Builder, Node};
 use crate::program::Recorded;
+use crate::server::check::check_length;
 use crate::server::tracked::salt;
 use crate::{Error, Result};
 

@@ -2,7 +2,7 @@
 
 use num_complex::Complex64;
 
-use super::super::builder::{check_length, largest};
+use super::super::check::{check_length, largest};
 use super::super::{Ciphertexts, ServerKey};
 use super::{Key, only};
 use crate::Result;

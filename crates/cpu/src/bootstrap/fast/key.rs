@@ -1,7 +1,7 @@
 //! The bootstrapping key in the transform domain, in the order in which it is read.
 
 use super::{TORUS_DROPPED, centre};
-use crate::device::out_of_memory;
+use crate::memory::out_of_memory;
 use girih_backend::{BackendError, KeySource, Progress, Result, SecretKind};
 use girih_ring::fft::{Buffer, Fft};
 use rayon::prelude::*;

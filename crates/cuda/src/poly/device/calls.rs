@@ -2,6 +2,7 @@
 
 use super::{Bases, CudaPoly, MOST_TABLES, Routine, Step, unknown};
 use crate::poly::PROGRAMS;
+use crate::poly::launch::Bound;
 use crate::poly::memory::Memory;
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{LaunchSize, RecordedLaunch};
@@ -95,12 +96,12 @@ impl CudaPoly {
                     shared_bytes: step.launch.shared_bytes,
                     cluster: 1,
                 },
-                arguments: step.launch.argument_bytes(
-                    &self.tables.addresses,
-                    &step.data,
+                arguments: step.launch.arguments.bytes(Bound {
+                    tables: self.tables.addresses,
+                    data: &step.data,
                     bases,
-                    calls as u32,
-                ),
+                    calls: calls as u32,
+                }),
             }
         };
         steps.iter().map(recorded).collect()

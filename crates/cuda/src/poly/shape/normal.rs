@@ -1,7 +1,8 @@
 //! Tiles of rows in a normal form: which shape each has, and its record.
 
-use super::{ReadForm, RowShape, SumShape, TermShape, Value};
-use crate::poly::limbs::{Place, Places};
+use super::{RowShape, SumShape, TermShape, Value};
+use crate::poly::arguments::{OperandRecord, ReadForm, words_of};
+use crate::poly::limbs::Places;
 use crate::poly::tables::is_wide;
 use girih_backend::BackendError;
 use girih_backend::poly::RingShape;
@@ -119,7 +120,7 @@ impl Normalizer<'_> {
         let mut record = vec![u32::from(tile.prime), 0, 0, 0];
         for load in halves.iter().chain(&read_loads) {
             let place = self.places.place(load.from)?;
-            operand_record(&mut record, place, load.automorphism);
+            record.extend(words_of(&[OperandRecord::new(place, load.automorphism)]));
         }
         for store in stores.iter().chain(&half_stores) {
             // Stores scatter by the inverse.
@@ -130,22 +131,14 @@ impl Normalizer<'_> {
                     .inverse()
                     .exponent() as u32,
             };
-            operand_record(&mut record, self.places.place(store.to)?, inverse);
+            let place = self.places.place(store.to)?;
+            record.extend(words_of(&[OperandRecord::new(place, inverse)]));
         }
         record.extend(constants.iter().flatten());
         record.resize(record.len().next_multiple_of(4), 0);
         debug_assert_eq!(record.len(), shape.record_words());
         Ok(NormalTile { shape, record })
     }
-}
-
-fn operand_record(record: &mut Vec<u32>, place: Place, automorphism: u32) {
-    record.extend([
-        place.offset as u32,
-        (place.offset >> 32) as u32,
-        place.base | (place.log2_run << 24),
-        automorphism,
-    ]);
 }
 
 impl Builder<'_> {

@@ -2,25 +2,11 @@
 //! loop runs (`cuda/poly/steps.cuh`).
 
 use super::{NormalTile, RowShape, TermShape, Value};
+use crate::poly::arguments::steps::{ADD, END, KEEP, SCALE, STORE, STORE_MOVED, VALUE};
+use crate::poly::arguments::{CONSTANT, KEPT, ONE, RUN, StepRecord, words_of};
 use girih_backend::poly::RingShape;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
-
-const ADD: u32 = 0;
-const SCALE: u32 = 1;
-const VALUE: u32 = 2;
-const STORE: u32 = 3;
-const STORE_MOVED: u32 = 4;
-const KEEP: u32 = 5;
-const END: u32 = 6;
-
-/// Factors of products beside those in memory, of which each form of a read is a kind.
-const KEPT: u8 = 6;
-const CONSTANT: u8 = 7;
-const ONE: u8 = 8;
-
-/// Products whose operands are asked for at once.
-const RUN: usize = 8;
 
 /// The kinds of both factors of a product, the larger first.
 pub(crate) type Kind = (u8, u8);
@@ -231,10 +217,13 @@ impl NormalTile {
         record.resize(4 * steps_at, 0);
         for step in steps {
             match step {
-                Step::Other([what, number]) => record.extend([what, number, 0, 0]),
+                Step::Other([what, number]) => {
+                    record.extend(words_of(&[StepRecord { what, number, count: 0, unused: 0 }]));
+                }
                 Step::Add(kind, products) => {
                     let number = kinds.binary_search(&kind).unwrap_or_default();
-                    record.extend([ADD, number as u32, products.len() as u32, 0]);
+                    let (number, count) = (number as u32, products.len() as u32);
+                    record.extend(words_of(&[StepRecord { what: ADD, number, count, unused: 0 }]));
                     let pair = |[(_, a), (_, b)]: &Product| a | b << 16;
                     let mut pairs: Vec<u32> = products.iter().map(pair).collect();
                     // What is too much is read, and counts as zero.

@@ -3,7 +3,7 @@
 use super::{FheInt, FheUint};
 use crate::Result;
 use crate::operations::{Logic, Move, Operation};
-use crate::server::Argument;
+use crate::run::Argument;
 use crate::types::{Integer, Other};
 
 macro_rules! bits {

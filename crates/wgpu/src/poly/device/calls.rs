@@ -73,7 +73,7 @@ impl WgpuPoly {
         let State { memory, routines, gathered, .. } = state;
         let of = routines.get_mut(&routine).ok_or_else(|| unknown("routine", routine))?;
         let scripter = self.scripter();
-        let room = scripter.gathered_limbs(&of.ready, memory, &addresses)?;
+        let room = scripter.divider().gathered_limbs(&of.ready, memory, &addresses)?;
         if room > gathered.as_ref().map_or(0, Block::limbs) {
             if let Some(old) = gathered.take() {
                 memory.free(&old);

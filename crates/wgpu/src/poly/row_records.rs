@@ -3,26 +3,17 @@
 
 use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::products::{Of, Shared, last_use, shared, slots_of};
+use crate::poly::records::rows::{
+    KEEP, LOAD, LOAD_HALF, LOG2_FACTOR, LOG2_KEPT, LOG2_KIND, LOG2_RUN, OF_HALF, OF_LIMB, OF_SLOT,
+    PRODUCTS, SLOT, STREAM, SUM,
+};
 use crate::poly::slots::Values;
 use crate::poly::tables::Tables;
 use girih_backend::poly::schedule::{Form, Limb, Load, RowSum, RowTerm, RowTile, Source, Store};
 use girih_ring::{Automorphism, Modulus};
 
-const LOAD: u32 = 0;
-const LOAD_HALF: u32 = 1;
-const PRODUCTS: u32 = 2;
-const SUM: u32 = 3;
-const KEEP: u32 = 4;
-
-/// What a product of two sums multiplies: a slot, a limb as it is, a limb that is transformed.
-const OF_SLOT: u32 = 0;
-const OF_LIMB: u32 = 1;
-const OF_HALF: u32 = 2;
-
 /// Marks the first operand of a term that has a factor.
-const FACTOR: u32 = 1 << 28;
-const SLOT: u32 = 1 << 30;
-const STREAM: u32 = 2 << 30;
+const FACTOR: u32 = 1 << LOG2_FACTOR;
 
 /// What tiles of rows are encoded with.
 pub(crate) struct RowEncoder<'a> {
@@ -117,7 +108,7 @@ impl RowEncoder<'_> {
                     let load = &to.tile.loads[slot];
                     let kind = if load.form == Form::Half { OF_HALF } else { OF_LIMB };
                     let kept = to.values.fill(slot).map_or(0, |slot| slot + 1);
-                    (kind | kept << 8, to.limbs.read(load.from)?.0)
+                    (kind | kept << LOG2_KEPT, to.limbs.read(load.from)?.0)
                 }
             };
             let [left, right] = [to.limbs.read(left.from)?.0, to.limbs.read(right.from)?.0];
@@ -205,7 +196,7 @@ impl RowEncoder<'_> {
         if load.form == Form::Half && log2_run > 0 {
             return Err(format!("{:?} is never half transformed", load.from));
         }
-        Ok([STREAM | log2_run << 20 | g, number])
+        Ok([STREAM << LOG2_KIND | log2_run << LOG2_RUN | g, number])
     }
 
     fn operand(
@@ -215,7 +206,7 @@ impl RowEncoder<'_> {
         limbs: &mut Limbs<'_>,
     ) -> Result<[u32; 2], String> {
         match source {
-            Source::Slot(slot) => Ok([SLOT, values.slot(usize::from(*slot))?]),
+            Source::Slot(slot) => Ok([SLOT << LOG2_KIND, values.slot(usize::from(*slot))?]),
             Source::Stream(load) if load.form != Form::Evaluations => {
                 Err("only evaluations can be streamed".into())
             }

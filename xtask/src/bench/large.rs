@@ -1,7 +1,10 @@
 //! `cargo xtask bench --op func|floor|sign|decomp|compare|relu|max`: functions of large-precision
 //! messages.
 
-use crate::bench::{self, Arguments, Operation};
+use super::arguments::Arguments;
+use super::batches::{batch_size, measure_all, sizes};
+use super::keys::{load_options, messages, seed_bytes};
+use super::operation::{LargeFunction, name};
 use crate::progress::Terminal;
 use crate::published;
 use crate::record::{self, FunctionFigures, Milliseconds, Noise, Record};
@@ -16,7 +19,7 @@ const CLEARED: u32 = 4;
 
 /// One function, its context and everything that is loaded for it.
 struct Bench {
-    operation: Operation,
+    operation: LargeFunction,
     client: ClientKey,
     server: LargeServer,
     bits: u32,
@@ -28,19 +31,19 @@ struct Bench {
 /// What came out: batches with log2 of the plaintext modulus of each.
 type Outputs = Vec<(LweCiphertexts, u32)>;
 
-pub fn run(arguments: &Arguments, operation: Operation) -> Result<bool> {
+pub fn run(arguments: &Arguments, operation: LargeFunction) -> Result<bool> {
     if arguments.resident || arguments.plot.is_some() || arguments.params.is_some() {
         bail!("--resident, --plot and --params do not apply to large-precision functions");
     }
     let device = arguments.open()?;
     let parameters = context(arguments)?;
     let packing = parameters.home().packing();
-    let batch = bench::batch_size(arguments, parameters.home(), &device, 16)?;
+    let batch = batch_size(arguments, parameters.home(), &device, 16)?;
     let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));
     let bench = Bench::new(arguments, operation, parameters, &device)?;
     bench.describe(&say)?;
-    bench::measure_all(arguments, bench::sizes(arguments, batch, packing), &say, |size| {
+    measure_all(arguments, sizes(arguments, batch, packing), &say, |size| {
         let record = bench.measure(arguments, &device, size)?;
         report(&record, &say);
         Ok(record)
@@ -65,15 +68,16 @@ fn context(arguments: &Arguments) -> Result<LargeParameters> {
 impl Bench {
     fn new(
         arguments: &Arguments,
-        operation: Operation,
+        operation: LargeFunction,
         parameters: LargeParameters,
         device: &Device,
     ) -> Result<Self> {
-        let bits = arguments.message.unwrap_or(if operation == Operation::Func { 3 } else { 16 });
+        let bits =
+            arguments.message.unwrap_or(if operation == LargeFunction::Func { 3 } else { 16 });
         let log2_modulus = parameters.log2_modulus(bits);
         parameters.message_bits(log2_modulus).with_context(|| format!("--message {bits}"))?;
         check_operation(operation, bits, &parameters)?;
-        let mut options = bench::load_options(arguments);
+        let mut options = load_options(arguments);
         let Some(transform) =
             options.transform.or_else(|| device.info().transforms.first().copied())
         else {
@@ -86,10 +90,8 @@ impl Bench {
         };
         let progress = Terminal::new();
         let start = Instant::now();
-        let client = ClientKey::generate_seeded_for_tests(
-            parameters.home(),
-            bench::seed_bytes(arguments.seed),
-        )?;
+        let client =
+            ClientKey::generate_seeded_for_tests(parameters.home(), seed_bytes(arguments.seed))?;
         let keys = LargeKeys::generate(&parameters, &client, &gadgets, &progress)?;
         let keygen_s = start.elapsed().as_secs_f64();
         let start = Instant::now();
@@ -177,7 +179,7 @@ impl Bench {
         Ok(match (self.operation, large_operation(self.operation)) {
             (_, None) => self.model(transform).sigma_out_at(log2_output),
             // The smaller one itself is added.
-            (Operation::Max, Some(operation)) => {
+            (LargeFunction::Max, Some(operation)) => {
                 result(operation)?.hypot(self.model(transform).sigma_fresh())
             }
             (_, Some(operation)) => result(operation)?,
@@ -185,21 +187,23 @@ impl Bench {
     }
 
     fn inputs(&self) -> usize {
-        if matches!(self.operation, Operation::Compare | Operation::Max) { 2 } else { 1 }
+        if matches!(self.operation, LargeFunction::Compare | LargeFunction::Max) { 2 } else { 1 }
     }
 
     fn evaluate(&self, inputs: &[LweCiphertexts]) -> Result<Outputs> {
         let encrypted = &inputs[0];
         let bits = |c: &LweCiphertexts| self.server.parameters().message_bits(c.log2_modulus());
         let outputs = match self.operation {
-            Operation::Floor => vec![self.server.floor(encrypted, CLEARED)?],
+            LargeFunction::Floor => vec![self.server.floor(encrypted, CLEARED)?],
             // Gates read two bits.
-            Operation::Sign => return Ok(vec![(self.server.sign(encrypted)?, 2)]),
-            Operation::Decomp => self.server.decompose(encrypted)?,
-            Operation::Compare => return Ok(vec![(self.server.less(encrypted, &inputs[1])?, 2)]),
-            Operation::Relu => vec![self.server.relu(encrypted)?],
-            Operation::Max => vec![self.server.max(encrypted, &inputs[1])?],
-            _ => vec![self.server.function(encrypted, &self.function()?)?],
+            LargeFunction::Sign => return Ok(vec![(self.server.sign(encrypted)?, 2)]),
+            LargeFunction::Decomp => self.server.decompose(encrypted)?,
+            LargeFunction::Compare => {
+                return Ok(vec![(self.server.less(encrypted, &inputs[1])?, 2)]);
+            }
+            LargeFunction::Relu => vec![self.server.relu(encrypted)?],
+            LargeFunction::Max => vec![self.server.max(encrypted, &inputs[1])?],
+            LargeFunction::Func => vec![self.server.function(encrypted, &self.function()?)?],
         };
         let with_bits = |c: LweCiphertexts| {
             let bits = bits(&c)?;
@@ -212,31 +216,30 @@ impl Bench {
     fn expected(&self, table: &[u64], output: usize, plain: &[Vec<u64>], index: usize) -> u64 {
         let m = plain[0][index];
         match self.operation {
-            Operation::Floor => m >> CLEARED << CLEARED,
-            Operation::Sign => m >> (self.bits - 1),
-            Operation::Decomp => {
+            LargeFunction::Floor => m >> CLEARED << CLEARED,
+            LargeFunction::Sign => m >> (self.bits - 1),
+            LargeFunction::Decomp => {
                 let digit = self.server.parameters().digit_bits();
                 (m >> (digit * output as u32)) & ((1 << digit) - 1)
             }
-            Operation::Compare => u64::from(m < plain[1][index]),
-            Operation::Relu => m * (1 - (m >> (self.bits - 1))),
-            Operation::Max => m.max(plain[1][index]),
-            _ => table[m as usize],
+            LargeFunction::Compare => u64::from(m < plain[1][index]),
+            LargeFunction::Relu => m * (1 - (m >> (self.bits - 1))),
+            LargeFunction::Max => m.max(plain[1][index]),
+            LargeFunction::Func => table[m as usize],
         }
     }
 
     fn measure(&self, arguments: &Arguments, device: &Device, batch: usize) -> Result<Record> {
         let parameters = self.server.parameters();
-        let table = if self.operation == Operation::Func {
+        let table = if self.operation == LargeFunction::Func {
             self.function()?.values().to_vec()
         } else {
             Vec::new()
         };
         // Differences of two must fit: half the range each.
         let bound = (1 << self.bits) / self.inputs() as u64;
-        let plain: Vec<Vec<u64>> = (0..self.inputs())
-            .map(|i| bench::messages(arguments.seed + i as u64, batch, bound))
-            .collect();
+        let plain: Vec<Vec<u64>> =
+            (0..self.inputs()).map(|i| messages(arguments.seed + i as u64, batch, bound)).collect();
         let encrypt = |m: &Vec<u64>| parameters.encrypt(&self.client, m, self.log2_modulus);
         let encrypted = plain.iter().map(encrypt).collect::<girih::Result<Vec<_>>>()?;
         let mut samples = Vec::with_capacity(arguments.repeat);
@@ -291,7 +294,7 @@ impl Bench {
             packing: parameters.home().packing(),
             transform: self.server.transform().to_string(),
             plan: plans.into(),
-            op: self.operation.name(),
+            op: name(self.operation),
             batch,
             repeat: arguments.repeat,
             bootstraps_per_s: functions_per_s * bootstraps as f64,
@@ -329,15 +332,19 @@ fn function(bits: u32) -> girih::Result<Function> {
 }
 
 /// Refuses messages that an operation cannot take, before keys are made for them.
-fn check_operation(operation: Operation, bits: u32, parameters: &LargeParameters) -> Result<()> {
+fn check_operation(
+    operation: LargeFunction,
+    bits: u32,
+    parameters: &LargeParameters,
+) -> Result<()> {
     match operation {
-        Operation::Func => {
+        LargeFunction::Func => {
             let log2_modulus = parameters.log2_modulus(bits);
             let checked =
                 function(bits).and_then(|f| f.check(parameters.home(), log2_modulus, log2_modulus));
             checked.with_context(|| format!("--message {bits}"))
         }
-        Operation::Floor if bits < CLEARED => {
+        LargeFunction::Floor if bits < CLEARED => {
             bail!(
                 "--message {bits}: floor clears the {CLEARED} lowest bits, so it takes messages of \
                  at least {CLEARED}"
@@ -348,13 +355,13 @@ fn check_operation(operation: Operation, bits: u32, parameters: &LargeParameters
 }
 
 /// The operation as costs and failures are asked for; none for a function.
-fn large_operation(operation: Operation) -> Option<LargeOperation> {
+fn large_operation(operation: LargeFunction) -> Option<LargeOperation> {
     match operation {
-        Operation::Floor => Some(LargeOperation::Floor),
-        Operation::Sign | Operation::Compare => Some(LargeOperation::Sign),
-        Operation::Decomp => Some(LargeOperation::Decompose),
-        Operation::Relu | Operation::Max => Some(LargeOperation::Relu),
-        _ => None,
+        LargeFunction::Floor => Some(LargeOperation::Floor),
+        LargeFunction::Sign | LargeFunction::Compare => Some(LargeOperation::Sign),
+        LargeFunction::Decomp => Some(LargeOperation::Decompose),
+        LargeFunction::Relu | LargeFunction::Max => Some(LargeOperation::Relu),
+        LargeFunction::Func => None,
     }
 }
 
@@ -413,16 +420,17 @@ mod tests {
     fn messages_that_an_operation_cannot_take_are_named_before_keys_are_made() {
         let g4 = LargeParameters::default();
         for (parameters, operation, bits, part) in [
-            (LargeParameters::small(), Operation::Func, 3, "from 2^3 to 2^10"),
-            (g4.clone(), Operation::Func, 8, "--message 8"),
-            (g4.clone(), Operation::Func, 20, "from 1 to 14"),
-            (g4.clone(), Operation::Floor, 3, "at least 4"),
+            (LargeParameters::small(), LargeFunction::Func, 3, "from 2^3 to 2^10"),
+            (g4.clone(), LargeFunction::Func, 8, "--message 8"),
+            (g4.clone(), LargeFunction::Func, 20, "from 1 to 14"),
+            (g4.clone(), LargeFunction::Floor, 3, "at least 4"),
         ] {
             let refused =
                 format!("{:#}", check_operation(operation, bits, &parameters).expect_err(part));
             assert!(refused.contains(part), "{refused}");
         }
-        for (operation, bits) in [(Operation::Func, 3), (Operation::Floor, 4), (Operation::Sign, 1)]
+        for (operation, bits) in
+            [(LargeFunction::Func, 3), (LargeFunction::Floor, 4), (LargeFunction::Sign, 1)]
         {
             check_operation(operation, bits, &g4).expect("fits");
         }

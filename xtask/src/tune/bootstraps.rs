@@ -1,10 +1,9 @@
-//! `cargo xtask tune`: measures the plans that a device lists for a set and keeps the fastest.
+//! Plans of sets of TFHE, measured by gates.
 
+use super::arguments::{Arguments, told};
 use crate::progress::Terminal;
-use crate::record::{self, Milliseconds};
-use crate::{bench, ckks};
+use crate::record::Milliseconds;
 use anyhow::{Context, Result, bail};
-use girih::ckks::CkksParameters;
 use girih::{
     Backend, BootstrapShape, Device, DeviceKind, LoadOptions, LoadRequest, ParameterSet, Progress,
     Transform, TunedPlan, TunedPlans,
@@ -13,39 +12,6 @@ use girih_conformance::synthetic::{GateBatch, SyntheticKeys};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
-
-#[derive(clap::Args)]
-pub struct Arguments {
-    /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one.
-    #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
-    device: String,
-    /// The parameter sets, of TFHE or CKKS, by name, commas between them.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "STD128")]
-    set: Vec<String>,
-    /// What plans of CKKS sets are measured by: multiply, bootstrap and others of `bench --help`
-    /// [default: multiply].
-    #[arg(long)]
-    pub op: Option<bench::Operation>,
-    /// Messages that share a ciphertext (r), 1 to 16 [default: the set's own].
-    #[arg(long, value_name = "R")]
-    packing: Option<usize>,
-    /// Ciphertexts in a batch
-    /// [default: 4096 on a GPU, 4 on a software driver or the CPU; of CKKS 1].
-    #[arg(long)]
-    pub batch: Option<usize>,
-    /// Timed runs of each plan, after one that warms up.
-    #[arg(long, default_value_t = 3)]
-    pub repeat: usize,
-    /// At most this many plans a set (of CKKS: a key switching), in the device's order of promise.
-    #[arg(long, value_name = "COUNT")]
-    pub most: Option<std::num::NonZeroUsize>,
-    /// Measure only; store nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Write the measurements as JSON to FILE (`-` for standard output).
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
-}
 
 /// What one plan measured.
 #[derive(Serialize)]
@@ -59,66 +25,9 @@ struct Measurement {
     checksum: u64,
 }
 
-pub fn run(arguments: &Arguments) -> Result<bool> {
-    if arguments.repeat == 0 || arguments.batch == Some(0) {
-        bail!("--repeat and --batch must be at least 1");
-    }
-    let sets = arguments.set.iter().map(|name| Set::find(arguments, name));
-    let sets = sets.collect::<Result<Vec<_>>>()?;
-    let device = Device::open(&arguments.device)?;
-    let path =
-        TunedPlans::path().context("this system names no cache folder: set XDG_CACHE_HOME")?;
-    check_files(arguments, &path)?;
-    let say = record::speaker(arguments.json.as_deref());
-    say(format!(
-        "device    {} ({}), plans of {}",
-        device.info().id,
-        device.info().name,
-        device.backend().identity()
-    ));
-    let mut all = Vec::new();
-    let agree = sets.iter().try_fold(true, |agree, set| {
-        let (measured, agrees) = match set {
-            Set::Ckks(set) => ckks::tune::run(arguments, &device, set, &path, &say)?,
-            Set::Tfhe(set) => tune(arguments, &device, set, &path, &say)?,
-        };
-        all.extend(measured);
-        Ok(agrees && agree)
-    });
-    // What was measured before a failure is kept.
-    if let Some(json) = &arguments.json
-        && !all.is_empty()
-    {
-        record::write_json(json, &all.into())?;
-    }
-    agree
-}
-
-/// A set of either scheme.
-enum Set {
-    Tfhe(ParameterSet),
-    Ckks(CkksParameters),
-}
-
-impl Set {
-    fn find(arguments: &Arguments, name: &String) -> Result<Self> {
-        if name.contains("CKKS") {
-            if arguments.packing.is_some() {
-                bail!("--packing: is an option of TFHE sets; leave it out for {name}");
-            }
-            return Ok(Self::Ckks(CkksParameters::by_name(name)?));
-        }
-        if arguments.op.is_some() {
-            bail!("--op: plans of {name} are measured by gates; --op is for CKKS sets");
-        }
-        let set = ParameterSet::by_name(name)?;
-        Ok(Self::Tfhe(bench::repack(set, Some(name), arguments.packing)?))
-    }
-}
-
 /// Measures the plans of one set of TFHE and stores the fastest; the measurements, and whether the
 /// exact ones agree.
-fn tune(
+pub fn run(
     arguments: &Arguments,
     device: &Device,
     set: &ParameterSet,
@@ -132,19 +41,6 @@ fn tune(
     }
     let values = measured.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
     Ok((values, agree))
-}
-
-/// Refuses files that could not be read or written when the measurements are there.
-fn check_files(arguments: &Arguments, plans: &Path) -> Result<()> {
-    if let Some(json) = &arguments.json {
-        record::check_file("--json", json)?;
-    }
-    if !arguments.dry_run {
-        TunedPlans::read(plans)?;
-        // They are written beside their place first, and others may be reading them.
-        record::check_file("tuned plans:", &plans.with_extension("json.check").to_string_lossy())?;
-    }
-    Ok(())
 }
 
 fn measure_set(
@@ -184,25 +80,6 @@ fn measure_set(
         bail!("no plan of {} ran on {}", set.name(), device.info().name);
     }
     Ok(all)
-}
-
-/// Says behind `plan` what its measurement brought, or why it was skipped.
-pub fn told<M, E: std::fmt::Display>(
-    say: &dyn Fn(String),
-    plan: &str,
-    measured: Result<M, E>,
-    figures: impl FnOnce(&M) -> String,
-) -> Option<M> {
-    match measured {
-        Ok(m) => {
-            say(format!("{plan}{}", figures(&m)));
-            Some(m)
-        }
-        Err(error) => {
-            say(format!("{plan} skipped: {error:#}"));
-            None
-        }
-    }
 }
 
 fn measure(

@@ -1,6 +1,9 @@
 //! `cargo xtask bench --op add64` and the like: operations on arrays of encrypted integers.
 
-use crate::bench::{self, Arguments, Operation};
+use super::arguments::Arguments;
+use super::batches::measure_all;
+use super::keys::{load_options, messages, parameter_set_or, seed_bytes};
+use super::operation::{IntegerOperation, name};
 use crate::progress::Terminal;
 use crate::record::{self, IntegerFigures, Milliseconds, Noise, Record};
 use anyhow::{Result, bail};
@@ -35,10 +38,10 @@ impl Operands {
     fn new(
         client: &ClientKey,
         integers: &Integers,
-        (op, seed): (Operation, u64),
+        (op, seed): (IntegerOperation, u64),
         count: usize,
     ) -> Result<Self> {
-        let all = bench::messages(seed, 3 * count, u64::MAX);
+        let all = messages(seed, 3 * count, u64::MAX);
         // Divisors of all sizes.
         let b: Vec<u64> =
             all[count..2 * count].iter().zip(0..).map(|(&b, i)| b >> (7 * i % 64)).collect();
@@ -47,7 +50,7 @@ impl Operands {
         let words = [&a, &b].map(|values| integers.upload(&Word::encrypt(client, values)?));
         let [x, y] = words;
         let (mut x, y) = (x?, y?);
-        if op == Operation::Compress64 {
+        if op == IntegerOperation::Compress64 {
             // What is compressed has the errors of results.
             x = x.and(&y)?;
         }
@@ -55,15 +58,15 @@ impl Operands {
         Ok(Self { a, b, condition, words: [x, y], flags })
     }
 
-    fn want(&self, op: Operation) -> Vec<u128> {
+    fn want(&self, op: IntegerOperation) -> Vec<u128> {
         let of = |(i, (&a, &b)): (usize, (&u64, &u64))| match op {
-            Operation::Add64 => a.wrapping_add(b),
-            Operation::Mul64 => a.wrapping_mul(b),
-            Operation::Div64 => a.checked_div(b).unwrap_or(u64::MAX),
-            Operation::Cmp64 => u64::from(a < b),
-            Operation::Select64 if self.condition[i] => a,
-            Operation::Select64 => b,
-            _ => a & b,
+            IntegerOperation::Add64 => a.wrapping_add(b),
+            IntegerOperation::Mul64 => a.wrapping_mul(b),
+            IntegerOperation::Div64 => a.checked_div(b).unwrap_or(u64::MAX),
+            IntegerOperation::Cmp64 => u64::from(a < b),
+            IntegerOperation::Select64 if self.condition[i] => a,
+            IntegerOperation::Select64 => b,
+            IntegerOperation::Bitand64 | IntegerOperation::Compress64 => a & b,
         };
         self.a.iter().zip(&self.b).enumerate().map(of).map(u128::from).collect()
     }
@@ -77,19 +80,19 @@ enum Output {
 }
 
 impl Output {
-    fn of(op: Operation, integers: &Integers, x: &Operands) -> girih::integer::Result<Self> {
+    fn of(op: IntegerOperation, integers: &Integers, x: &Operands) -> girih::integer::Result<Self> {
         let [a, b] = &x.words;
         Ok(Self::Word(match op {
-            Operation::Compress64 => {
+            IntegerOperation::Compress64 => {
                 return Ok(Self::Compressed(integers.download_compressed(a)?));
             }
             // Sums wait for their carries: they are propagated here, as others' are.
-            Operation::Add64 => a.add(b)?.propagate()?,
-            Operation::Mul64 => a.mul(b)?,
-            Operation::Div64 => a.div(b)?,
-            Operation::Cmp64 => return Ok(Self::Flags(a.less(b)?)),
-            Operation::Select64 => x.flags.select(a, b)?,
-            _ => a.and(b)?,
+            IntegerOperation::Add64 => a.add(b)?.propagate()?,
+            IntegerOperation::Mul64 => a.mul(b)?,
+            IntegerOperation::Div64 => a.div(b)?,
+            IntegerOperation::Cmp64 => return Ok(Self::Flags(a.less(b)?)),
+            IntegerOperation::Select64 => x.flags.select(a, b)?,
+            IntegerOperation::Bitand64 => a.and(b)?,
         }))
     }
 
@@ -146,15 +149,15 @@ fn errors<T: girih::integer::Integer>(
 }
 
 /// Operations on arrays that live on the device.
-pub fn run(arguments: &Arguments) -> Result<bool> {
+pub fn run(arguments: &Arguments, op: IntegerOperation) -> Result<bool> {
     if arguments.message.is_some() || arguments.packing.is_some() || arguments.sweep.is_some() {
         bail!(
             "--message, --packing and --sweep do not go with --op {}: integers have 64 bits, one \
              digit a ciphertext; run it once for each --batch",
-            arguments.op.name()
+            name(op)
         );
     }
-    let set = bench::parameter_set_or(arguments, SET)?;
+    let set = parameter_set_or(arguments, SET)?;
     let device = arguments.open()?;
     if arguments.batch == Some(0) {
         bail!("--batch 0: there must be at least one integer");
@@ -163,26 +166,27 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     say(format!("device    {} ({})", device.info().id, device.info().name));
     say(format!("set       {}: {}", set.name(), set.description()));
     let start = Instant::now();
-    let client = ClientKey::generate_seeded_for_tests(&set, bench::seed_bytes(arguments.seed))?;
+    let client = ClientKey::generate_seeded_for_tests(&set, seed_bytes(arguments.seed))?;
     let progress = Terminal::new();
     let mut keys = EvaluationKeys::generate(&client, &progress)?;
-    if arguments.op == Operation::Compress64 {
+    if op == IntegerOperation::Compress64 {
         keys = keys.with_compression(&client)?;
     }
     let keygen_s = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let options = bench::load_options(arguments);
+    let options = load_options(arguments);
     let server = girih::ServerKey::load(device.backend(), &keys, &options, &progress)?;
     drop(keys);
     let integers = Integers::new(server)?;
     let load_s = start.elapsed().as_secs_f64();
     say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
-    let run = Run { arguments, set: &set, device: &device, client: &client, integers: &integers };
+    let run =
+        Run { arguments, op, set: &set, device: &device, client: &client, integers: &integers };
     let batch = match arguments.batch {
         Some(batch) => batch,
         None => run.batch()?,
     };
-    bench::measure_all(arguments, vec![batch], &say, |batch| {
+    measure_all(arguments, vec![batch], &say, |batch| {
         let record = run.measure(batch, (keygen_s, load_s))?;
         report(&record, &say);
         Ok(record)
@@ -191,6 +195,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 
 struct Run<'a> {
     arguments: &'a Arguments,
+    op: IntegerOperation,
     set: &'a ParameterSet,
     device: &'a Device,
     client: &'a ClientKey,
@@ -222,7 +227,7 @@ impl Run<'_> {
     }
 
     fn array(&self, batch: usize, repeat: usize) -> Result<Measured> {
-        let op = self.arguments.op;
+        let op = self.op;
         let x = Operands::new(self.client, self.integers, (op, self.arguments.seed), batch)?;
         self.integers.synchronize()?;
         let want = x.want(op);
@@ -253,7 +258,7 @@ impl Run<'_> {
     }
 
     fn measure(&self, batch: usize, (keygen_s, load_s): (f64, f64)) -> Result<Record> {
-        let (op, repeat) = (self.arguments.op, self.arguments.repeat);
+        let (op, repeat) = (self.op, self.arguments.repeat);
         let one = self.array(1, repeat)?;
         let all = if batch == 1 { self.array(1, repeat)? } else { self.array(batch, repeat)? };
         let per_s = |count: f64| count / (all.ms.median / 1e3);
@@ -265,12 +270,12 @@ impl Run<'_> {
             packing: self.set.packing(),
             transform: engine.transform().to_string(),
             plan: engine.plan().to_json(),
-            op: op.name(),
+            op: name(op),
             batch,
             repeat,
             bootstraps_per_s: per_s((batch as u64 * all.look_ups) as f64),
             ms: all.ms,
-            transfers_included: op == Operation::Compress64,
+            transfers_included: op == IntegerOperation::Compress64,
             checked: one.checked + all.checked,
             wrong: one.wrong + all.wrong,
             function: None,
@@ -345,7 +350,7 @@ mod tests {
             let batch_text = batch.to_string();
             let set =
                 ["--set", "INSECURE_INTEGERS", "--json", &json, "--batch", &batch_text, "--op", op];
-            assert!(run(&arguments(&set)).expect("a toy"), "{op}");
+            assert!(crate::bench::run(&arguments(&set)).expect("a toy"), "{op}");
             let text = std::fs::read_to_string(&file).expect("written");
             let record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
             assert_eq!(record["look_ups_each"], look_ups, "{op}");
@@ -358,8 +363,15 @@ mod tests {
         }
         // Without --batch, as many as a run of two seconds takes.
         assert!(
-            run(&arguments(&["--set", "INSECURE_INTEGERS", "--json", &json, "--op", "cmp64"]))
-                .expect("a toy")
+            crate::bench::run(&arguments(&[
+                "--set",
+                "INSECURE_INTEGERS",
+                "--json",
+                &json,
+                "--op",
+                "cmp64"
+            ]))
+            .expect("a toy")
         );
         let text = std::fs::read_to_string(&file).expect("written");
         let record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -367,8 +379,8 @@ mod tests {
         assert!(batch.is_some_and(|batch| (2..=1000).contains(&batch)), "{record}");
         assert!(ms.is_some_and(|ms| ms < 5.0 * RUN_MS), "{record}");
         std::fs::remove_file(&file).expect("ours");
-        let refused =
-            run(&arguments(&["--op", "add64", "--packing", "2"])).expect_err("no packing");
+        let refused = crate::bench::run(&arguments(&["--op", "add64", "--packing", "2"]))
+            .expect_err("no packing");
         assert!(refused.to_string().contains("one digit a ciphertext"), "{refused}");
     }
 }
