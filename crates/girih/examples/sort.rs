@@ -310,7 +310,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Sorted numbers are not like random ones: as much room above the message as the set allows.
 fn bootstrapping(set: &CkksParameters) -> Bootstrapping {
     let most = set.message_ratios().end - 1;
-    Bootstrapping { message_ratio: Some(most.min(8)), equal_slots: true, ..Default::default() }
+    Bootstrapping { message_ratio: Some(most.min(8)), ..Default::default() }
 }
 
 /// The level that bootstrappings start from.

@@ -277,7 +277,10 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
             of_ckks(vector.apply), (lambda x: x * x, (-1.0, 1.0), 1e-3), {},
         ),
         "ckks.Ciphertexts.bootstrap": (
-            of_ckks(o["low"].bootstrap), (), {"real": True, "message_ratio": 8},
+            of_ckks(o["low"].bootstrap), (), {
+                "real": True, "message_ratio": 8, "independent_slots": True, "phases": None,
+                "meta_bits": None,
+            },
         ),
         "ckks.Ciphertexts.compare": (
             of_ckks(vector.compare), (vector, o["sign"]), {"range": 1.0},
@@ -302,7 +305,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "ckks.Ciphertexts.with_slots": (of_ckks(vector.with_slots), (32,), {}),
         "ckks.ClientKey.decrypt": (ckks_client.decrypt, (vector,), {"complex": True}),
         "ckks.ClientKey.decrypt_to_share": (
-            ckks_client.decrypt_to_share, (vector, 10), {"complex": False},
+            ckks_client.decrypt_to_share, (vector, 10), {"error": 1e-6, "complex": False},
         ),
         "ckks.ClientKey.encrypt": (
             ckks_client.encrypt, ([0.5, 1],), {"slots": 8, "level": 1},

@@ -106,7 +106,8 @@ impl<'s> Comparator<'s> {
     ///
     /// All pairs are compared in one batch, and a tree of OR finds the slot that loses to none:
     /// count (count - 1) / 2 signs and as many gates. Of two slots nearer to each other than the
-    /// resolution either may win.
+    /// resolution either may win. Of slots beyond `range` differences wrap around: several may win,
+    /// or none.
     ///
     /// # Errors
     /// As [`Comparator::sign`]; [`Error::Mismatch`](crate::Error::Mismatch) for fewer than 2 or
@@ -178,7 +179,11 @@ impl<'s> Comparator<'s> {
             // What is refused above its bound by the function itself.
             log2_failure: self.large.failure_limit(),
         };
-        let value = |m: u64| self.coded(f(interval.start + m as f64 * step));
+        let point = |m: u64| interval.start + m as f64 * step;
+        if let Some(x) = (0..1u64 << bits).map(point).find(|&x| f(x).is_nan()) {
+            return error::mismatch(format!("a function that is no number at {x}"));
+        }
+        let value = |m: u64| self.coded(f(point(m)));
         let function = Function::new(bits, self.result_bits()?, value)?;
         let results = self.large.function(&shifted, &function)?;
         Ok(Compared { slots: self.switch.to_ckks(&results)?, resolution })

@@ -57,6 +57,8 @@ fn slots_are_compared_exactly_and_come_back() {
     let points: Vec<f64> = (0..slots).map(|j| -1.0 + 0.5 * (j % 4) as f64).collect();
     let square = |x: f64| x * x - 0.5;
     let looked_up = comparator.lookup(&encrypt(&points), slots, -1.0..1.0, 2, square).unwrap();
+    let nowhere = comparator.lookup(&encrypt(&points), slots, -1.0..1.0, 2, |x| (x - 2.0).sqrt());
+    assert!(nowhere.unwrap_err().to_string().contains("no number at -1"));
     for (y, x) in decrypt(&looked_up.slots).iter().zip(&points) {
         assert!((y - square(*x)).abs() < 2e-3, "{x}: {y}, not {}", square(*x));
     }

@@ -237,7 +237,8 @@ pub fn end_to_end(device: &dyn Backend) -> Result<Vec<String>> {
 /// Failures of the device.
 pub fn bootstrapping(device: &dyn Backend) -> Result<Vec<String>> {
     let set = CkksParameters::by_name(SET)?;
-    let how = Bootstrapping { message_ratio: Some(8), ..Default::default() };
+    let how =
+        Bootstrapping { message_ratio: Some(8), independent_slots: true, ..Default::default() };
     let mut lines = Vec::new();
     for count in [set.slots(), 16] {
         let parties = Parties::new(device, SET, how.keys(&set, count)?)?;

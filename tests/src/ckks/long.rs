@@ -134,7 +134,7 @@ pub fn run(device: &dyn Backend, case: &Case) -> Result<(String, Vec<String>)> {
     let set = CkksParameters::by_name(case.set)?;
     let how = Bootstrapping {
         message_ratio: case.ratio,
-        equal_slots: case.slots == Slots::Constant,
+        independent_slots: case.slots == Slots::Random,
         ..Default::default()
     };
     let parties = Parties::new(device, case.set, how.keys(&set, set.slots())?)?;

@@ -164,6 +164,7 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     let how = Bootstrapping {
         message_ratio: arguments.ratio,
         few_keys: arguments.few_keys,
+        independent_slots: matches!(arguments.slots, Slots::Random | Slots::Real),
         real: arguments.slots == Slots::Real,
         ..Default::default()
     };

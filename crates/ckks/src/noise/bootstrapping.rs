@@ -14,6 +14,48 @@ pub struct BootstrappingNoise {
     /// Relative error of the sine where all slots are equal and of magnitude 1, its worst case; of
     /// any slot of magnitude 1 where slots-to-coefficients comes first.
     pub sine_of_constants: f64,
+    /// The error of the modular reduction for slots of any magnitude.
+    pub reduction: Reduction,
+}
+
+/// The error of a modular reduction by a sine, with or without an arcsine after it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reduction {
+    /// The power of x that is the first to be wrong.
+    degree: u32,
+    /// Its coefficient: of x = 2 pi m / Q_0.
+    coefficient: f64,
+    /// x of a coefficient 1 of a message.
+    argument: f64,
+}
+
+impl Reduction {
+    /// What a component of a slot errs by at most, of any slots up to `magnitude`.
+    ///
+    /// A coefficient c errs by at most k |c|^d. With slots-to-coefficients last, a slot errs by the
+    /// sum over coefficients, and that of |c|^d is at most magnitude^d, since no c exceeds the
+    /// magnitude and the squares add up to the mean square of slots; with it first, c is a slot's
+    /// component itself.
+    pub fn largest_error(&self, magnitude: f64) -> f64 {
+        let x = self.argument * magnitude;
+        let error = self.coefficient * x.powi(self.degree as i32 - 1) * magnitude;
+        if self.degree == 3 {
+            // |sin x - x| <= |x|^3 / 6 for every x.
+            return error;
+        }
+        // Coefficients of the arcsine's series fall, so that what follows the first term that is
+        // left is at most that of a geometric one. No value exceeds that of the series at 1.
+        let rest = error / (1.0 - x * x);
+        if x < 1.0 { rest.min(2.6 * magnitude) } else { 2.6 * magnitude }
+    }
+
+    /// How the error grows from that of slots up to 1.
+    pub fn growth(&self, magnitude: f64) -> f64 {
+        if magnitude == 1.0 {
+            return 1.0;
+        }
+        self.largest_error(magnitude) / self.largest_error(1.0)
+    }
 }
 
 impl BootstrappingNoise {
@@ -110,9 +152,9 @@ impl NoiseModel {
         // A slot of magnitude 1, all of it in one coefficient, against Q_0: 2^-rho but for the
         // rounding of the message's factor.
         let chain = set.chain();
-        let factor = u64::try_from(set.message_factor(rho)).map_or(f64::INFINITY, |k| k as f64);
+        let times = u64::try_from(set.message_factor(rho)).map_or(f64::INFINITY, |k| k as f64);
         let bottom = set.scale(0).expect("level 0 has a scale");
-        let ratio = factor * bottom * libm::exp2(-chain.log2_product(chain.base(0)));
+        let ratio = times * bottom * libm::exp2(-chain.log2_product(chain.base(0)));
         // The first term of asin(x) that is left: its degree, coefficient, and the moments
         // E x^(2 degree) of a normal and of a uniform variable.
         let (degree, factor, normal, uniform) = match b.arcsine_levels() {
@@ -129,7 +171,9 @@ impl NoiseModel {
             let spread = coefficient.powi(degree - 1) * (0.5 * MEAN_SQUARE).sqrt();
             of_constants * normal.sqrt() * spread
         };
-        Ok(BootstrappingNoise { noise, sine, sine_of_constants: of_constants })
+        let argument = 2.0 * std::f64::consts::PI * ratio;
+        let reduction = Reduction { degree: degree as u32, coefficient: factor, argument };
+        Ok(BootstrappingNoise { noise, sine, sine_of_constants: of_constants, reduction })
     }
 
     /// Variance of a coefficient that the first transform by keys adds at the top level, where the

@@ -16,7 +16,7 @@ mod bootstrapping;
 #[cfg(test)]
 mod tests;
 
-pub use bootstrapping::{BootstrappingFailure, BootstrappingNoise};
+pub use bootstrapping::{BootstrappingFailure, BootstrappingNoise, Reduction};
 
 use crate::CkksParameters;
 use crate::params::ERROR_DEVIATION;

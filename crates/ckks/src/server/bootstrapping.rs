@@ -6,18 +6,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::ServerKey;
 use super::tracked::{Tracked, salt, times};
 use crate::keys::{KeyKind, KeyRange};
+use crate::noise::Reduction;
 use crate::program::{BootstrappingPlan, Chain, ChainShape, Variant};
 use crate::{CkksParameters, Encoder, Error, Result};
 use num_complex::Complex64;
 
-/// Choices of a bootstrapping; the default is the set's own message ratio, complex slots that are
-/// not all alike.
+/// Choices of a bootstrapping; the default is the set's own message ratio, complex slots, and an
+/// estimate that holds for any of them.
 ///
 /// The message ratio 2^rho is what Q_0 has above the largest coefficient of a message. One more
 /// takes two bits from the error of the modular reduction and adds up to one bit of noise. That
 /// error is largest for vectors of equal slots, whose whole message is one coefficient: 7 bits are
-/// right for slots of 1 at rho = 5, 13 at 8, 17 at 10; for random slots at N = 2^16 they are above
-/// 21 at rho = 5 already. [`ServerKey::meta_bootstrap`] removes that error.
+/// right for slots of 1 at rho = 5, 13 at 8, 17 at 10. Estimates count with it, unless
+/// [`Bootstrapping::independent_slots`] or [`Bootstrapping::phases`] say that no coefficient is so
+/// large: for such slots at N = 2^16 bits are above 21 at rho = 5 already.
+/// [`ServerKey::meta_bootstrap`] removes that error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bootstrapping {
     /// rho, between the bounds of
@@ -28,9 +31,10 @@ pub struct Bootstrapping {
     /// or not. With `phases` there are two, as slots are complex on the way; the result then has
     /// twice the canonical scale, which the next product or sum brings in order.
     pub real: bool,
-    /// Slots may all be equal: estimates count with the worst case of the modular reduction, not
-    /// with independent slots. Results are the same.
-    pub equal_slots: bool,
+    /// The promise that slots are independent and of mean 0, so that no coefficient is much larger
+    /// than others: estimates count with the error that the modular reduction then has. Results are
+    /// the same. Numbers from 0 to 1 are not of mean 0, nor are constants.
+    pub independent_slots: bool,
     /// A number from which public phases are drawn. Slots are multiplied by them before, which
     /// takes a level, and divided by them after, in a transform that is there anyway: no vector
     /// that was chosen before the phases is worse than a random one.
@@ -107,9 +111,9 @@ impl Bootstrapping {
         Ok(if self.few_keys { plan.with_few_keys() } else { plan })
     }
 
-    /// Whether estimates count with equal slots: phases make them unlike.
+    /// Whether estimates count with any slots: phases make them unlike.
     fn worst_case(&self) -> bool {
-        self.equal_slots && self.phases.is_none()
+        !self.independent_slots && self.phases.is_none()
     }
 
     pub(super) fn ratio(&self, set: &CkksParameters) -> Result<u32> {
@@ -167,28 +171,26 @@ pub(super) type Plans = Mutex<HashMap<PlanKey, Arc<BootstrappingPlan>>>;
 pub(super) struct RefreshNoise {
     /// Deviation of the noise.
     pub deviation: f64,
-    /// Deviation of the modular reduction's error for independent slots of magnitude 1; it grows
-    /// with the third power of the magnitude.
+    /// Deviation of the modular reduction's error for independent slots of magnitude 1.
     pub sine: f64,
-    /// Its largest error where all slots are equal, of magnitude 1; it grows alike.
-    pub worst: f64,
-    /// Whether slots may be equal.
-    equal: bool,
+    /// What it is for any slots of larger magnitudes.
+    pub reduction: Reduction,
+    /// Whether slots may be any.
+    any: bool,
 }
 
 impl RefreshNoise {
     /// What is known after a bootstrapping of slots up to `magnitude`, and a key switch whose error
     /// has the deviation `switching`.
     pub fn after(&self, of: &Tracked, magnitude: f64, switching: f64) -> Tracked {
-        let cube = magnitude.powi(3);
         let bootstrapped = of.clone().renewed(salt("bootstrapped", &[]));
         let noisy = bootstrapped.with_noise(self.deviation.hypot(switching));
-        if self.equal {
-            noisy.with_bias(times(self.worst, cube))
+        if self.any {
+            noisy.with_bias(self.reduction.largest_error(magnitude))
         } else {
             // The error of the sine is a function of the slots, not of chance: that of one
             // bootstrapping may be that of the next.
-            noisy.with_common(times(self.sine, cube))
+            noisy.with_common(times(self.sine, self.reduction.growth(magnitude)))
         }
     }
 }
@@ -231,8 +233,8 @@ impl ServerKey {
         Ok(RefreshNoise {
             deviation: model.noise / share,
             sine: model.sine / share,
-            worst: model.sine_of_constants,
-            equal: how.worst_case(),
+            reduction: model.reduction,
+            any: how.worst_case(),
         })
     }
 }

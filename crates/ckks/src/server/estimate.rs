@@ -55,6 +55,13 @@ impl Estimate {
     }
 }
 
+impl From<Noise> for Estimate {
+    /// What a ciphertext of the host says of itself.
+    fn from(noise: Noise) -> Self {
+        Self::new(noise.deviation, noise.magnitude)
+    }
+}
+
 /// The errors that single operations of a set add, as deviations in units of slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Model(NoiseModel);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::builder::parts::{InputShape, Parts};
 use super::builder::{Builder, Node, Tape};
 use super::ciphertexts::Ciphertexts;
+use super::estimate::Estimate;
 use super::memory::{While, advised};
-use super::tracked::Tracked;
+use super::tracked::{Mask, Tracked, salt};
 use super::{ServerKey, Shared};
 use crate::{Error, Result};
 use girih_backend::poly::{Bindings, Place, Resident, Routine};
@@ -75,6 +76,25 @@ impl ServerKey {
         self.prepare(parts)
     }
 
+    /// What a computation would be off by, an estimate an output, of inputs that are off by
+    /// `inputs`: it is recorded, and neither prepared nor run. It needs no keys, so that whoever
+    /// encrypts can find the errors of what others are asked to compute, for
+    /// [`ClientKey::decrypt_to_share`](crate::ClientKey::decrypt_to_share).
+    ///
+    /// # Errors
+    /// Those of the operations, and [`Error::Length`] for another number of inputs than are
+    /// declared.
+    pub fn estimate(
+        &self,
+        inputs: &[Estimate],
+        record: impl FnOnce(&mut Builder<'_>) -> Result<Vec<Node>>,
+    ) -> Result<Vec<Estimate>> {
+        let mut builder = Builder::new(self)?;
+        let outputs = record(&mut builder)?;
+        let parts = builder.finish(&outputs)?;
+        estimates(self.set().slots(), &parts.tape, &parts.inputs, &parts.outputs, inputs)
+    }
+
     pub(super) fn prepare(&self, parts: Parts) -> Result<Recording> {
         let shared = self.shared();
         let residents = shared.library.find(&shared.engine, &parts.recording.residents)?;
@@ -95,6 +115,16 @@ impl ServerKey {
 }
 
 impl Recording {
+    /// What its outputs are off by where inputs are off by `inputs`, as
+    /// [`ServerKey::estimate`] says.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for another number of inputs.
+    pub fn estimate(&self, inputs: &[Estimate]) -> Result<Vec<Estimate>> {
+        let slots = self.shared.set.slots();
+        estimates(slots, &self.tape, &self.inputs, &self.outputs, inputs)
+    }
+
     /// Runs it on batches of one length, one batch an input: the i-th ciphertexts of all batches
     /// are one call. Inputs do not change.
     ///
@@ -185,6 +215,33 @@ impl Recording {
         }));
         Ok(outputs)
     }
+}
+
+/// The estimates of the outputs of a recording. Inputs may have any errors in common.
+fn estimates(
+    slots: usize,
+    tape: &Tape,
+    declared: &[InputShape],
+    outputs: &[Node],
+    inputs: &[Estimate],
+) -> Result<Vec<Estimate>> {
+    if inputs.len() != declared.len() {
+        return Err(Error::Length {
+            what: "the list of estimates",
+            found: inputs.len(),
+            rule: format!("there are {} inputs", declared.len()),
+        });
+    }
+    let known = |(i, (shape, of)): (usize, (&InputShape, &Estimate))| {
+        let own = match shape {
+            InputShape::Ciphertexts { slots, .. } => *slots,
+            InputShape::Plaintext { .. } => slots,
+        };
+        let mask = Mask::of(salt("an input", &[i as u64]));
+        Tracked::exact(slots, own, mask, of.magnitude).with_estimate(*of)
+    };
+    let all = tape.run(declared.iter().zip(inputs).enumerate().map(known).collect());
+    Ok(outputs.iter().map(|node| all[node.estimate].estimate()).collect())
 }
 
 impl Recording {

@@ -58,15 +58,17 @@ impl Library {
     /// An amount below N/2 that rotates `slots` slots at `level` as `by` does, if possible one
     /// whose key is there: sparse vectors repeat, so that any amount that is equal modulo their
     /// slots serves.
+    ///
+    /// If there is none, it is the amount that was asked for, whose key is then named as missing.
     pub fn rotation(&self, slots: usize, by: i64, level: usize) -> i64 {
-        let by = by.rem_euclid(slots as i64) as usize;
+        let (wanted, by) = (by % slots as i64, by.rem_euclid(slots as i64) as usize);
         let serves = |held: usize| {
             KeyKind::rotation(&self.set, held as i64)
                 .is_none_or(|kind| self.levels.get(&kind).is_some_and(|&most| level <= most))
         };
         let same = |&&held: &&usize| held % slots == by && serves(held);
         // The amounts ascend: the smallest is the canonical one if that is there.
-        self.rotations.iter().find(same).copied().unwrap_or(by) as i64
+        self.rotations.iter().find(same).map_or(wanted, |&held| held as i64)
     }
 
     /// What is asked for, in that order. Encoded vectors and sums of keys that are not there yet

@@ -27,12 +27,13 @@ fn full_slots_come_back_to_the_highest_level() {
     let p = bootstrapping_pair(512, Options::default());
     let s = &p.server;
     let x = complex(512, 80);
-    let y = s.bootstrap(&p.upload_at(&x, 0)).unwrap();
+    let how = Bootstrapping { independent_slots: true, ..Default::default() };
+    let y = s.bootstrap_with(&p.upload_at(&x, 0), &how).unwrap();
     assert_eq!(y.level(), s.set().default_level());
     assert_eq!(Some(y.scale()), s.set().scale(y.level()));
     check(&p, &y, &x);
     // From a level above, with another message ratio: a vector of equal slots gains by it.
-    let how = Bootstrapping { message_ratio: Some(10), ..Default::default() };
+    let how = Bootstrapping { message_ratio: Some(10), ..how };
     let y = s.bootstrap_with(&p.upload_at(&x, 2), &how).unwrap();
     check(&p, &y, &x);
 }
@@ -163,7 +164,7 @@ fn few_slots_and_a_first_transform_by_keys() {
         let client = ClientKey::generate_seeded_for_tests(&set, [9; 32]).expect("a key");
         let start = set.bootstrapping().expect("it has one").input_level();
         for &slots in counts {
-            let how = Bootstrapping { equal_slots: true, ..Default::default() };
+            let how = Bootstrapping::default();
             let kinds = how.keys_by_level(&set, slots).unwrap();
             let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).unwrap();
             let server = server_of(&keys, Options::default());
@@ -217,7 +218,7 @@ fn two_in_a_row_serve_equal_slots() {
     let p = bootstrapping_pair(16, Options::default());
     let x = vec![1.0; 16];
     let cx = p.upload_at(&x, 0);
-    let how = Bootstrapping { message_ratio: Some(8), equal_slots: true, ..Default::default() };
+    let how = Bootstrapping { message_ratio: Some(8), ..Default::default() };
     // One leaves 13 bits, which the estimate knows.
     let y = p.server.bootstrap_with(&cx, &how).unwrap();
     p.check_within(&y, &to_complex(&x), 12.0, 1.0);
@@ -258,7 +259,7 @@ fn a_corrected_sine_serves_equal_slots() {
         let p = bootstrapping_pair_of(name, 16, options);
         let set = p.server.set();
         let start = set.bootstrapping().expect("it has one").input_level();
-        let how = Bootstrapping { equal_slots: true, ..Default::default() };
+        let how = Bootstrapping::default();
         let x = vec![1.0; 16];
         let y = p.server.bootstrap_with(&p.upload_at(&x, start), &how).unwrap();
         assert_eq!(y.level(), set.default_level());
@@ -309,4 +310,53 @@ fn impossible_bootstrappings_are_refused() {
     let plain = CkksParameters::by_name("CKKS_N14_D40").expect("built in");
     let none = Bootstrapping::default().keys(&plain, 16);
     assert!(matches!(none, Err(Error::Unsupported { .. })));
+}
+
+/// Estimates hold without a hint, whatever the slots up to 1 are.
+#[test]
+fn promises_hold_for_any_slots() {
+    let vectors: [(&str, &dyn Fn(usize) -> f64); 6] = [
+        ("ones", &|_| 1.0),
+        ("0.3", &|j| 0.3 + 0.01 * (j as f64).sin()),
+        ("alternating", &|j| if j % 2 == 0 { 1.0 } else { -1.0 }),
+        ("blocks", &|j| if j % 8 < 4 { 1.0 } else { 0.0 }),
+        ("one of all", &|j| if j == 3 { 1.0 } else { 0.0 }),
+        ("zeros", &|_| 0.0),
+    ];
+    for name in [SMALL, "INSECURE_CKKS_D40_ARCSINE_N10", "INSECURE_CKKS_D40_STC_FIRST_N10"] {
+        let p = bootstrapping_pair_of(name, 16, Options::default());
+        let start = p.server.set().bootstrapping().expect("it has one").input_level();
+        let uniform: Vec<f64> = numbers(16, 95).iter().map(|x| 0.5 + 0.5 * x).collect();
+        let lists = vectors.iter().map(|(what, f)| (*what, (0..16).map(f).collect()));
+        for (what, x) in lists.chain([("[0, 1]", uniform)]) {
+            let x: Vec<f64> = x;
+            // Errors of the reduction are the same each time, and so add up.
+            let mut y = p.upload_at(&x, start);
+            for round in 1..=4 {
+                y = p.server.bootstrap(&y).unwrap();
+                let errors = p.values(&y).into_iter().zip(&x);
+                let worst =
+                    errors.map(|(y, x)| (y - x).re.abs().max(y.im.abs())).fold(0.0, f64::max);
+                let promised = y.estimate().largest_error();
+                println!("{name}, {what}, {round}: {worst:.2e} of {promised:.2e}");
+                assert!(worst <= promised, "{name}, {what}, {round}: {worst:e} of {promised:e}");
+                y = p.server.adjust(&y, start).unwrap();
+            }
+        }
+    }
+}
+
+/// Slots above 1 err by the power of the first term that the reduction gets wrong.
+#[test]
+fn promises_hold_for_slots_of_four() {
+    for name in [SMALL, "INSECURE_CKKS_D40_ARCSINE_N10", "INSECURE_CKKS_D40_STC_FIRST_N10"] {
+        let p = bootstrapping_pair_of(name, 16, Options::default());
+        let start = p.server.set().bootstrapping().expect("it has one").input_level();
+        let x = p.client.within(4.0).encrypt_at(&[4.0; 16], start).unwrap();
+        let y = p.server.bootstrap(&p.server.upload(&[x]).unwrap()).unwrap();
+        let worst = p.values(&y).iter().map(|y| (y - 4.0).norm()).fold(0.0, f64::max);
+        let promised = y.estimate().largest_error();
+        println!("{name}: {worst:.2e} of {promised:.2e}");
+        assert!(worst <= promised && promised < 40.0 * worst, "{name}: {worst:e}, {promised:e}");
+    }
 }

@@ -118,6 +118,14 @@ fn signs_and_comparisons() {
     let error = s.sign(&p.upload_at(&x, 3), 1.0, &sign).unwrap_err();
     assert!(matches!(error, Error::OutOfLevels { level: 3, .. }), "{error}");
     assert!(matches!(s.sign(&ch, 0.0, &sign), Err(Error::Value { .. })));
+    // The last product belongs to what was asked for.
+    let spent = p.upload_at(&x, sign.levels());
+    let error = s.max(&spent, &spent, 1.0, &sign).unwrap_err();
+    assert!(error.to_string().starts_with("a maximum needs level"), "{error}");
+    let error = s.min(&spent, &spent, 1.0, &sign).unwrap_err();
+    assert!(error.to_string().starts_with("a minimum needs level"), "{error}");
+    let error = s.relu(&spent, 1.0, &sign).unwrap_err();
+    assert!(error.to_string().starts_with("a ReLU needs level"), "{error}");
     assert!(matches!(s.sign(&ch, f64::NAN, &sign), Err(Error::Value { .. })));
 }
 

@@ -64,14 +64,15 @@ fn bootstrappings_join_digits() {
     let client = fresh();
     let x = complex(16, 2);
     let input = client.encrypt_at(&x, 0).unwrap();
-    let how = Bootstrapping::default();
+    let how = Bootstrapping { independent_slots: true, ..Bootstrapping::default() };
     let whole = how.keys(&set, 16).unwrap();
     let whole = EvaluationKeys::generate(&fresh(), whole, &NoProgress).unwrap();
     let parts = how.keys_by_level(&set, 16).unwrap();
     let parts = EvaluationKeys::generate(&fresh(), parts, &NoProgress).unwrap();
     let run = |keys: &EvaluationKeys, options: Options| {
         let server = server_of(keys, options);
-        let y = server.bootstrap(&server.upload(std::slice::from_ref(&input)).unwrap()).unwrap();
+        let input = server.upload(std::slice::from_ref(&input)).unwrap();
+        let y = server.bootstrap_with(&input, &how).unwrap();
         let estimate = y.estimate();
         (server.download(&y).unwrap().swap_remove(0), estimate)
     };

@@ -36,6 +36,12 @@ fn missing_keys_are_named_with_those_that_there_are() {
     let Error::MissingKey { wanted, held } = &error else { panic!("{error}") };
     assert_eq!(wanted, "rotations by 7");
     assert_eq!(held, "multiplication, conjugation, rotations by 1, 2, -1");
+    // Of 8 slots -3 is 5 as well: what was asked for is what is missing.
+    for (by, name) in [(-3, "rotations by -3"), (5, "rotations by 5"), (-11, "rotations by -3")] {
+        let error = p.server.rotate(&p.upload(&complex(8, 23)), by).unwrap_err();
+        let Error::MissingKey { wanted, .. } = &error else { panic!("{error}") };
+        assert_eq!(wanted, name);
+    }
     let bare = crate::support::pair_of(crate::support::SMALL, Vec::new(), Default::default());
     let cx = bare.upload(&[0.5]);
     let error = bare.server.square(&cx).unwrap_err();

@@ -260,6 +260,13 @@ impl CkksCiphertexts {
         Ok(batch.iter().fold(f64::INFINITY, |least, c| least.min(c.precision_bits())))
     }
 
+    /// The largest error to expect of a decrypted value, by what the ciphertexts say of themselves.
+    #[getter]
+    fn largest_error(&self, py: Python<'_>) -> PyResult<f64> {
+        let batch = self.on_host(py)?;
+        Ok(batch.iter().fold(0.0, |most, c| most.max(c.largest_error())))
+    }
+
     /// The parameter set.
     #[getter]
     fn parameters(&self) -> CkksParameters {
@@ -563,11 +570,34 @@ impl CkksCiphertexts {
     }
 
     /// Back up to parameters.default_level, for slots of magnitude at most 1; `real` where all are
-    /// real.
-    #[pyo3(signature = (*, real = false, message_ratio = None))]
-    fn bootstrap(&self, py: Python<'_>, real: bool, message_ratio: Option<u32>) -> PyResult<Self> {
-        let how = Bootstrapping { message_ratio, real, ..Bootstrapping::default() };
-        self.one(py, &Operation::Bootstrap(how))
+    /// real. `independent_slots` promises slots of mean 0 that have nothing in common, whose errors
+    /// are smaller; `phases` is a number from which public phases are drawn that make any slots so,
+    /// for a level more; with `meta_bits` what the first bootstrapping gets wrong is bootstrapped
+    /// again, so many bits larger, for a level less of the result.
+    #[pyo3(signature = (
+        *, real = false, message_ratio = None, independent_slots = false, phases = None,
+        meta_bits = None
+    ))]
+    fn bootstrap(
+        &self,
+        py: Python<'_>,
+        real: bool,
+        message_ratio: Option<u32>,
+        independent_slots: bool,
+        phases: Option<u64>,
+        meta_bits: Option<u32>,
+    ) -> PyResult<Self> {
+        let how = Bootstrapping {
+            message_ratio,
+            real,
+            independent_slots,
+            phases,
+            ..Bootstrapping::default()
+        };
+        match meta_bits {
+            None => self.one(py, &Operation::Bootstrap(how)),
+            Some(bits) => self.one(py, &Operation::MetaBootstrap(bits, how)),
+        }
     }
 
     /// The same vectors at a lower level.

@@ -56,6 +56,7 @@ pub enum Operation {
     Min(f64, Arc<CompositeSign>),
     /// A bootstrapping.
     Bootstrap(Bootstrapping),
+    MetaBootstrap(u32, Bootstrapping),
     /// To a lower level.
     DropTo(usize),
     /// The same ciphertexts with so many slots.
@@ -89,6 +90,7 @@ macro_rules! call {
             Operation::Max(range, sign) => $on.max(&$x[0], &$x[1], *range, sign),
             Operation::Min(range, sign) => $on.min(&$x[0], &$x[1], *range, sign),
             Operation::Bootstrap(how) => $on.bootstrap_with(&$x[0], how),
+            Operation::MetaBootstrap(bits, how) => $on.meta_bootstrap(&$x[0], *bits, how),
             Operation::DropTo(level) => $on.drop_to(&$x[0], *level),
             Operation::WithSlots(slots) => $with_slots(*slots),
         }

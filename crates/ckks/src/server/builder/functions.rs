@@ -172,6 +172,22 @@ impl Builder<'_> {
     /// # Errors
     /// As [`Builder::sign`].
     pub fn relu(&mut self, x: &Node, range: f64, sign: &CompositeSign) -> Result<Node> {
+        self.relu_of("a ReLU", x, range, sign)
+    }
+
+    /// The same as a part of `operation`, which errors name.
+    fn relu_of(
+        &mut self,
+        operation: &str,
+        x: &Node,
+        range: f64,
+        sign: &CompositeSign,
+    ) -> Result<Node> {
+        // The sign, its line, and the product with it.
+        let levels = sign.levels() + usize::from(!is_free((1.0 / range).into())) + 1;
+        if !self.bootstraps && x.at.level < levels {
+            return Err(crate::server::error::out_of_levels(operation, levels, x.at.level));
+        }
         let step = self.sign(x, range, &sign.clone().affine(0.5, 0.5))?;
         let product = self.mul(x, &step)?;
         let bias = range * sign.relu_error();
@@ -185,7 +201,7 @@ impl Builder<'_> {
     /// As [`Builder::sign`].
     pub fn max(&mut self, x: &Node, y: &Node, range: f64, sign: &CompositeSign) -> Result<Node> {
         let difference = self.sub(x, y)?;
-        let above = self.relu(&difference, range, sign)?;
+        let above = self.relu_of("a maximum", &difference, range, sign)?;
         self.add(&above, y)
     }
 
@@ -195,7 +211,7 @@ impl Builder<'_> {
     /// As [`Builder::sign`].
     pub fn min(&mut self, x: &Node, y: &Node, range: f64, sign: &CompositeSign) -> Result<Node> {
         let difference = self.sub(x, y)?;
-        let above = self.relu(&difference, range, sign)?;
+        let above = self.relu_of("a minimum", &difference, range, sign)?;
         self.sub(x, &above)
     }
 }

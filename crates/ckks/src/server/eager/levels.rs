@@ -118,7 +118,7 @@ impl Bootstrapping {
         let ratio = self.message_ratio.map_or(-1, i64::from);
         key.integer(ratio)
             .integer(i64::from(self.real))
-            .integer(i64::from(self.equal_slots))
+            .integer(i64::from(self.independent_slots))
             .integer(i64::from(self.phases.is_some()))
             .integer(self.phases.unwrap_or(0) as i64)
             .integer(i64::from(self.few_keys))

@@ -10,7 +10,7 @@ impl ServerKey {
     /// # Errors
     /// As for [every operation](ServerKey#errors-of-operations).
     pub fn rotate(&self, x: &Ciphertexts, by: i64) -> Result<Ciphertexts> {
-        let by = by.rem_euclid(x.slots() as i64);
+        let by = by % x.slots() as i64;
         self.one(Key::new("rotate").integer(by), x, |b, x| b.rotate(x, by))
     }
 
