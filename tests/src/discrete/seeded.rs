@@ -112,6 +112,7 @@ impl Seeded {
             KeyKind::DenseToSparse => 1,
             KeyKind::SparseToDense => 2,
             KeyKind::Galois(g) => (1 << 16) + u64::from(g),
+            KeyKind::First { .. } => unreachable!("these sets raise the modulus by two keys"),
         }
     }
 

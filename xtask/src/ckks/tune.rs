@@ -48,7 +48,8 @@ impl Bench {
             )
             | Operation::Gate(_)
             | Operation::Large(_)
-            | Operation::Integer(_) => bail!(
+            | Operation::Integer(_)
+            | Operation::Discrete(_) => bail!(
                 "--op {}: plans of {set} are measured by multiply, square, rotate, hoisted, \
                    transform, chebyshev or bootstrap",
                 name(op)

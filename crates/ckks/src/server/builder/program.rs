@@ -1,8 +1,8 @@
 //! Operations below those of the evaluator, for crates that build on this one.
 
 use super::Builder;
+use super::parts::Parts;
 use crate::program::{Recorded, Recorder};
-use crate::server::recording::Parts;
 use crate::server::{Estimate, Recording, ServerKey};
 use crate::{Error, Result};
 
