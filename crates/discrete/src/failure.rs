@@ -414,7 +414,8 @@ mod tests {
         let mut tail = Tail::none();
         let mut failure = f64::NEG_INFINITY;
         for _ in 0..24 {
-            let outcome = model.lookup(&Tail::sum([(weight, &tail)]), 0.0, &[table.clone()]);
+            let outcome =
+                model.lookup(&Tail::sum([(weight, &tail)]), 0.0, std::slice::from_ref(&table));
             failure = failure.max(outcome.log2_failure);
             if outcome.tails[0] == tail {
                 break;

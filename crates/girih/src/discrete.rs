@@ -22,7 +22,7 @@
 //! let a = server.upload(&client.encrypt_batch(&[[3, 2, 1, 0]], 4)?)?;
 //! let b = server.upload(&client.encrypt_batch(&[[2, 2, 3, 1]], 4)?)?;
 //! let sum = server.sum(&[(4, &a), (1, &b)], 0)?;
-//! let product = Table::new(16, |m| (m >> 2) * (m & 3) & 3)?;
+//! let product = Table::new(16, |m| ((m >> 2) * (m & 3)) & 3)?;
 //! let result = server.lookup(&sum, &[&product])?;
 //! assert_eq!(client.decrypt(&server.download(&result[0])?)?, [2, 0, 3, 0]);
 //! # Ok(())
