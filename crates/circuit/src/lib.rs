@@ -37,9 +37,9 @@
 //! A netlist is therefore only a description of a function. It becomes a graph of AND and XOR in
 //! which constants, copies, inverters and equal gates have vanished, and the graph is covered with
 //! bootstrappings as FPGA tools cover one with look-up tables: least depth first, then as few as
-//! possible. A full adder that a file spells in five gates comes out as two
-//! bootstrappings of one level. Chains of AND or XOR become trees where that makes fewer levels of no
-//! more bootstrappings: the AND of 64 bits takes six. Time for it grows as the number of gates does.
+//! possible. A full adder that a file spells in five gates comes out as two bootstrappings of one
+//! level. Chains of AND or XOR become trees where that makes fewer levels of no more
+//! bootstrappings: the AND of 64 bits takes six. Time for it grows as the number of gates does.
 //!
 //! # Levels and places
 //!

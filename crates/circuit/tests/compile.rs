@@ -118,7 +118,8 @@ fn compilation_takes_as_long_as_the_circuit_is() {
         times(|width| chain(GateKind::Nor, width)),
         times(carries),
     ] {
-        // Eight times as long, and more on a busy machine; what is quadratic takes 64 times as long.
+        // Eight times as long, and more on a busy machine; what is quadratic takes 64 times as
+        // long.
         let most = 30 * short.max(Duration::from_millis(20));
         assert!(long < most, "{long:?} for 16000 gates, {short:?} for 2000");
     }

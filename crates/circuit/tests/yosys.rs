@@ -32,8 +32,8 @@ fn a_synthesized_circuit_computes_what_its_source_says() {
     }
 }
 
-/// Yosys 0.70 wrote it of a full adder of two half adders that prints a word: beside its gates there
-/// are cells of the types `$scopeinfo` and `$print`.
+/// Yosys 0.70 wrote it of a full adder of two half adders that prints a word: beside its gates
+/// there are cells of the types `$scopeinfo` and `$print`.
 #[test]
 fn a_design_of_several_modules_computes_what_its_source_says() {
     let text = include_str!("yosys/full_adder.json");

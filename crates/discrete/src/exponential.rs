@@ -1,8 +1,8 @@
 //! The polynomial of exp(2 pi i t) before its squarings, in Chebyshev polynomials of t/K.
 //!
-//! exp(i w x) = J_0(w) + 2 sum over k >= 1 of i^k J_k(w) T_k(x), J_k the Bessel functions. Its error
-//! is as large at the ends of [-1, 1] as in the middle: a fit weighted by where t is likely to be
-//! would be smaller there and larger at the ends, which t does reach, with 2^-62.
+//! exp(i w x) = J_0(w) + 2 sum over k >= 1 of i^k J_k(w) T_k(x), J_k the Bessel functions. Its
+//! error is as large at the ends of [-1, 1] as in the middle: a fit weighted by where t is likely
+//! to be would be smaller there and larger at the ends, which t does reach, with 2^-62.
 
 use crate::DiscreteParameters;
 use girih_ckks::Complex64;

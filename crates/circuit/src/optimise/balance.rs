@@ -169,8 +169,8 @@ impl Balance<'_> {
     }
 }
 
-/// Leaves out operands that change nothing: of an AND those that stand there twice, of an XOR pairs.
-/// Returns what is to be added to the rest by XOR, or the result where no operand is left.
+/// Leaves out operands that change nothing: of an AND those that stand there twice, of an XOR
+/// pairs. Returns what is to be added to the rest by XOR, or the result where no operand is left.
 fn simplify(leaves: &mut Vec<Literal>, is_xor: bool) -> Literal {
     let mut seen: HashMap<u32, (bool, usize)> = HashMap::new();
     if !is_xor {

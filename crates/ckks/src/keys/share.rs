@@ -33,13 +33,13 @@ impl ClientKey {
     /// This costs `(bits + log2 n)/2` bits of precision and 3.6 more:
     /// [`Decryption::precision_bits`] says what is left.
     ///
-    /// **Not protected**: a ciphertext that was not computed as `error` presumes. Of what a stranger
-    /// made up, any decryption that is shown may give the key away.
+    /// **Not protected**: a ciphertext that was not computed as `error` presumes. Of what a
+    /// stranger made up, any decryption that is shown may give the key away.
     ///
     /// # Errors
     /// As [`ClientKey::decrypt`]; [`Error::Value`] for `bits` outside 1..=128, and for an `error`
-    /// that is infinite or negative; [`Error::Scale`] for a scale that is not near the canonical one
-    /// of the level, and where less than one bit would be left or the noise does not fit the
+    /// that is infinite or negative; [`Error::Scale`] for a scale that is not near the canonical
+    /// one of the level, and where less than one bit would be left or the noise does not fit the
     /// modulus: compute with a larger scale.
     ///
     /// [`ServerKey::estimate`]: crate::server::ServerKey::estimate

@@ -123,8 +123,8 @@ impl NoiseModel {
     /// Where slots-to-coefficients comes first, noise is derived, but for that of the correction.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a set without bootstrapping, and for a message ratio that it cannot
-    /// take.
+    /// [`Error::Unsupported`] for a set without bootstrapping, and for a message ratio that it
+    /// cannot take.
     pub fn bootstrapping(&self, rho: u32, slots: usize) -> Result<BootstrappingNoise> {
         let set = &self.set;
         let unsupported = |why: String| Error::Unsupported { set: set.name().into(), why };
@@ -178,8 +178,8 @@ impl NoiseModel {
 
     /// Variance of a coefficient that the first transform by keys adds at the top level, where the
     /// set has one: r N Q_0^2/12 3.19^2 / P'^2 of its r keys, which is next to nothing, and one
-    /// division. The fit of [`NoiseModel::bootstrapping`] holds with it: the divisions that it takes
-    /// the place of add as much.
+    /// division. The fit of [`NoiseModel::bootstrapping`] holds with it: the divisions that it
+    /// takes the place of add as much.
     pub fn first_transform(&self) -> Option<f64> {
         let (set, chain) = (&self.set, self.set.chain());
         let b = set.bootstrapping().filter(|b| b.first_transform_by_keys())?;

@@ -190,8 +190,8 @@ impl NoiseModel {
     }
 
     /// Deviation of what a decryption shows: of a vector of n < N/2 slots, each error is the mean
-    /// of N/2n. The deviation of a ciphertext is such that this holds, also where those N/2n are not
-    /// independent.
+    /// of N/2n. The deviation of a ciphertext is such that this holds, also where those N/2n are
+    /// not independent.
     pub fn decrypted(&self, noise: Noise, slots: usize) -> Noise {
         let share = (2.0 * slots as f64 / self.degree()).sqrt();
         Noise { deviation: noise.deviation * share, ..noise }

@@ -80,8 +80,8 @@ fn one_in(stream: &mut RandomStream, n: u64) -> bool {
     stream.uniform_below(n) == 0
 }
 
-/// With probability `exp(-g)`, given trials that succeed with probability `g / n`, n = 1, 2, .., for
-/// a g of at most 1: the number of trials up to the first failure is odd (von Neumann 1951).
+/// With probability `exp(-g)`, given trials that succeed with probability `g / n`, n = 1, 2, ..,
+/// for a g of at most 1: the number of trials up to the first failure is odd (von Neumann 1951).
 fn event(mut trial: impl FnMut(u64) -> bool) -> bool {
     let failed = (1..).find(|&n| !trial(n));
     failed.is_some_and(|n| n % 2 == 1)

@@ -96,9 +96,10 @@ impl Builder<'_> {
     /// whose slots are none.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Shape`] for a set that corrects its sine by an arcsine after it, [`Error::Level`] and
-    /// [`Error::Scale`] unless the input stands at level 0 with the canonical scale; without
-    /// [`Bootstrapping::half_keys`], [`Error::MissingKey`] when the recording is finished.
+    /// [`Error::Unsupported`] for a set without bootstrapping, [`Error::Shape`] for a set that
+    /// corrects its sine by an arcsine after it, [`Error::Level`] and [`Error::Scale`] unless the
+    /// input stands at level 0 with the canonical scale; without [`Bootstrapping::half_keys`],
+    /// [`Error::MissingKey`] when the recording is finished.
     pub fn half_bootstrap(&mut self, x: &Node) -> Result<Node> {
         self.check(&[x])?;
         let plan = self.server.half_plan(x.at.slots)?;
