@@ -195,7 +195,9 @@ impl CudaBackend {
         let plans = self.planner(shape, transform).candidates(&options.plan)?;
         let LoadRequest { keys, progress, .. } = request;
         let loading = Loading { machine: &self.machine, keys, progress };
-        CudaEngine::load(&loading, plans, source, request.beside_as()?)
+        let loaded = CudaEngine::load(&loading, plans, source, request.beside_as()?);
+        self.machine.take_notes().iter().for_each(|note| progress.note(note));
+        loaded
     }
 }
 
