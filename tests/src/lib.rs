@@ -16,6 +16,7 @@
 //! | [`ckks`] | published vectors, recorded operations and the evaluator of CKKS |
 //! | [`switching`] | from CKKS to TFHE and back |
 //! | [`soak`] | random calls from several threads, for as long as wanted |
+//! | `figures` | figures of security in `docs/`, as sets say them of themselves |
 //! | [`book`] | the chapters of `docs/`, their links and samples |
 //!
 //! The first five know the bootstrap family alone (`src/bootstrap/`), those up to [`tables`] what
@@ -25,6 +26,8 @@
 pub mod book;
 pub mod bootstrap;
 pub mod ckks;
+#[cfg(test)]
+mod figures;
 pub mod poly;
 pub mod soak;
 pub mod switching;
