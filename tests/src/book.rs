@@ -1,5 +1,5 @@
-//! The book over `docs/` (mdBook): its chapters, and whether what they link to and include is
-//! there. `cargo xtask book` builds it from what [`stage`] writes.
+//! The book over `docs/` (mdBook): its chapters, whether what they link to is there, and whether
+//! their samples are what tests run. `cargo xtask book` builds it from what [`stage`] writes.
 
 use std::collections::BTreeSet;
 use std::io::{Error, Result};
@@ -75,14 +75,81 @@ fn is_local(target: &str) -> bool {
     !["http://", "https://", "mailto:"].iter().any(|scheme| target.starts_with(scheme))
 }
 
-/// Of `{{#include FILE:ANCHOR}}`: the line, the fence it stands in, file and anchor.
-fn includes(text: &str) -> Vec<(usize, Option<&str>, &str, &str)> {
-    let all = lines(text).filter_map(|(number, fence, line)| {
-        let what = line.trim().strip_prefix("{{#include ")?.strip_suffix("}}")?;
-        let (file, anchor) = what.split_once(':').unwrap_or((what, ""));
-        Some((number, fence, file, anchor))
-    });
-    all.collect()
+/// The line in front of a sample: `<!-- sample: FILE:ANCHOR -->`.
+fn sample_mark(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("<!-- sample: ")?.strip_suffix(" -->")?.split_once(':')
+}
+
+/// The lines of a file between `ANCHOR: name` and `ANCHOR_END: name`, without the spaces that all
+/// of them begin with.
+fn anchored(text: &str, anchor: &str) -> Option<String> {
+    let mark = |line: &str| line.trim_start_matches(['/', '#', ' ']).to_owned();
+    let after = text.lines().skip_while(|line| mark(line) != format!("ANCHOR: {anchor}")).skip(1);
+    let all: Vec<&str> = after.collect();
+    let end = all.iter().position(|line| mark(line) == format!("ANCHOR_END: {anchor}"))?;
+    let kept = all[..end].iter().filter(|line| !mark(line).starts_with("ANCHOR"));
+    let kept: Vec<&str> = kept.copied().collect();
+    let indent = |line: &&str| line.len() - line.trim_start().len();
+    let spaces = kept.iter().filter(|line| !line.is_empty()).map(indent).min().unwrap_or(0);
+    Some(kept.iter().map(|line| format!("{}\n", line.get(spaces..).unwrap_or(""))).collect())
+}
+
+/// The page `name` with every sample as the file has it that tests run, and what is wrong with the
+/// marks of samples.
+fn with_samples(root: &Path, name: &Path, text: &str) -> (String, Vec<String>) {
+    let (mut page, mut wrong) = (String::new(), Vec::new());
+    let mut lines = text.lines().enumerate();
+    let mut mark = None;
+    while let Some((number, line)) = lines.next() {
+        page.extend([line, "\n"]);
+        let Some(language) = line.strip_prefix("```") else {
+            mark = sample_mark(line);
+            continue;
+        };
+        let found: Vec<&str> =
+            lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
+        let found: String = found.iter().map(|line| format!("{line}\n")).collect();
+        let folder = SAMPLES.iter().find(|(l, _)| *l == language).map(|(_, folder)| *folder);
+        let sample = match (mark.take(), folder) {
+            (None, None) => Ok(found.clone()),
+            (None, Some(_)) => Err("a sample that no test runs".into()),
+            (Some((file, anchor)), folder) => {
+                let path = normal(&name.with_file_name(file)).unwrap_or_default();
+                match (read(&root.join(&path)), folder) {
+                    (Err(_), _) => Err(format!("{file}: no such file")),
+                    (_, Some(folder)) if !path.starts_with(folder) => {
+                        Err(format!("{file}: samples are in {folder}"))
+                    }
+                    (Ok(text), _) => {
+                        anchored(&text, anchor).ok_or(format!("{file}: no anchor {anchor}"))
+                    }
+                }
+            }
+        };
+        page += &sample.unwrap_or_else(|why: String| {
+            wrong.push(format!("{}:{}: {why}", name.display(), number + 1));
+            found
+        });
+        page += "```\n";
+    }
+    (page, wrong)
+}
+
+/// Writes every sample of the pages as the files have it that tests run; the pages that changed.
+///
+/// # Errors
+/// For files that cannot be read or written.
+pub fn write_samples(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut written = Vec::new();
+    for page in pages(&root.join(DOCS))? {
+        let text = read(&page)?;
+        let (now, _) = with_samples(root, page.strip_prefix(root).unwrap_or(&page), &text);
+        if now != text {
+            std::fs::write(&page, now)?;
+            written.push(page);
+        }
+    }
+    Ok(written)
 }
 
 /// The ids that mdBook and code hosts give to the headings of a page.
@@ -120,7 +187,7 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// What is wrong with the book of the repository at `root`, a sentence each: pages that are no
-/// chapters, links and includes that lead nowhere, samples that no test runs.
+/// chapters, links that lead nowhere, samples that no test runs or that are not what it runs.
 ///
 /// # Errors
 /// For files that cannot be read.
@@ -137,7 +204,7 @@ pub fn faults(root: &Path) -> Result<Vec<String>> {
     for page in pages.iter().chain([&docs.join("SUMMARY.md")]) {
         let name = page.strip_prefix(root).unwrap_or(page);
         let text = read(page)?;
-        let found = [link_faults(root, name, &text), sample_faults(root, name, &text)?];
+        let found = [link_faults(root, name, &text), sample_faults(root, name, &text)];
         wrong.extend(found.concat());
     }
     Ok(wrong)
@@ -160,49 +227,21 @@ fn link_faults(root: &Path, name: &Path, text: &str) -> Vec<String> {
     wrong
 }
 
-/// Includes of the page `name` that lead nowhere, and samples that are none.
-fn sample_faults(root: &Path, name: &Path, text: &str) -> Result<Vec<String>> {
-    let mut wrong = Vec::new();
-    let included = includes(text);
-    for (line, fence, file, anchor) in &included {
-        let path = normal(&name.with_file_name(file)).unwrap_or_default();
-        let why = match read(&root.join(&path)) {
-            Err(_) => "no such file".into(),
-            Ok(text) => include_fault(&path, &text, fence.unwrap_or_default(), anchor),
-        };
-        if !why.is_empty() {
-            wrong.push(format!("{}:{line}: {file}:{anchor}: {why}", name.display()));
-        }
-    }
-    for (number, fence, line) in lines(text) {
-        let of_a_test = included.iter().any(|(at, ..)| *at == number);
-        if SAMPLES.iter().any(|(language, _)| fence == Some(*language)) && !of_a_test {
-            let place = format!("{}:{number}", name.display());
-            wrong.push(format!("{place}: a sample that no test runs: {line}"));
-        }
-    }
-    Ok(wrong)
-}
-
-/// What is wrong with including `anchor` of a file, nothing if it is empty.
-fn include_fault(path: &Path, text: &str, fence: &str, anchor: &str) -> String {
-    if let Some((_, folder)) = SAMPLES.iter().find(|(language, _)| *language == fence)
-        && !path.starts_with(folder)
+/// Samples of the page `name` that no test runs, or that differ from what it runs.
+fn sample_faults(root: &Path, name: &Path, text: &str) -> Vec<String> {
+    let (page, mut wrong) = with_samples(root, name, text);
+    let differs = page.lines().zip(text.lines()).position(|(wanted, found)| wanted != found);
+    if let Some(line) = differs
+        && wrong.is_empty()
     {
-        return format!("samples are in {folder}");
+        let place = format!("{}:{}", name.display(), line + 1);
+        wrong.push(format!("{place}: not what the test runs: run `cargo xtask book --samples`"));
     }
-    let has = |mark: &str| {
-        text.lines()
-            .any(|line| line.trim_start_matches(['/', '#', ' ']) == format!("{mark}{anchor}"))
-    };
-    match anchor.is_empty() || (has("ANCHOR: ") && has("ANCHOR_END: ")) {
-        true => String::new(),
-        false => "no such anchor".into(),
-    }
+    wrong
 }
 
-/// Writes the sources of the book below `out`, ready for `mdbook build OUT/docs`: the pages, what
-/// they include, and what they link to outside `docs/`, as files of the book (`sources/`).
+/// Writes the sources of the book below `out`, ready for `mdbook build OUT/docs`: the pages, and
+/// what they link to outside `docs/`, as files of the book (`sources/`).
 ///
 /// # Errors
 /// For files that cannot be read or written.
@@ -212,10 +251,6 @@ pub fn stage(root: &Path, out: &Path) -> Result<()> {
     for page in pages(&docs)? {
         let name = page.strip_prefix(root).expect("pages lie below the root");
         let text = read(&page)?;
-        for (_, _, file, _) in includes(&text) {
-            let path = normal(&name.with_file_name(file)).unwrap_or_default();
-            copy(&root.join(&path), &out.join(&path))?;
-        }
         let mut staged = text.clone();
         let elsewhere = |link: &&Link<'_>| is_local(link.target) && !link.target.starts_with('#');
         for link in links(&text).iter().filter(elsewhere) {
@@ -316,19 +351,30 @@ mod tests {
         let good = "[a](tfhe.md#5-noise-model) [b](../README.md) [c](benchmarks/h200)\n";
         assert_eq!(link_faults(root, page, good), [""; 0]);
 
-        let sample = "../crates/girih/examples/guide/keys.rs";
-        let of = |what: &str| {
-            let text = format!("```rust\n{what}\n```\n");
-            sample_faults(root, page, &text).expect("readable")
+        let sample = "../crates/girih/examples/guide/keys.rs:name";
+        let of = |mark: &str| {
+            let text = format!("<!-- sample: {mark} -->\n```rust\nold\n```\n");
+            with_samples(root, page, &text)
         };
-        assert_eq!(of(&format!("{{{{#include {sample}:name}}}}")), [""; 0]);
+        let (written, wrong) = of(sample);
+        assert_eq!(wrong, [""; 0]);
+        assert_eq!(sample_faults(root, page, &written), [""; 0]);
+        assert_eq!(sample_faults(root, page, &written.replacen("let", "lot", 1)).len(), 1);
         for bad in [
-            format!("{{{{#include {sample}:no_such_anchor}}}}"),
-            "{{#include ../crates/girih/examples/guide/none.rs:name}}".into(),
-            "{{#include ../crates/girih/src/lib.rs}}".into(),
-            "let x = 1;".into(),
+            "../crates/girih/examples/guide/keys.rs:no_such_anchor",
+            "../crates/girih/examples/guide/none.rs:name",
+            "../crates/girih/src/lib.rs:name",
         ] {
-            assert_eq!(of(&bad).len(), 1, "{bad}");
+            assert_eq!(of(bad).1.len(), 1, "{bad}");
         }
+        assert_eq!(sample_faults(root, page, "```rust\nlet x = 1;\n```\n").len(), 1);
+    }
+
+    #[test]
+    fn anchors_lose_the_spaces_that_their_lines_share() {
+        let text = "fn f() {\n    // ANCHOR: a\n    x {\n        // ANCHOR: b\n        y\n    \
+                    }\n    // ANCHOR_END: a\n}\n";
+        assert_eq!(anchored(text, "a").as_deref(), Some("x {\n    y\n}\n"));
+        assert_eq!(anchored(text, "b"), None);
     }
 }

@@ -131,7 +131,7 @@ const TASKS = {
     }
     const { client, server } = kept.vectors;
     const inputs = await step("encrypt both", () =>
-      [x, y].map((values) => client.encrypt(new Float64Array(values), 1)), both);
+      [x, y].map((values) => client.encrypt(new Float64Array(values), 1, 1000)), both);
     const output = await step("dot product", () => server.dot(inputs[0], inputs[1]), length);
     const [got] = await step("decrypt", () => client.decrypt(output));
     const want = x.reduce((sum, value, i) => sum + value * y[i], 0);

@@ -63,7 +63,7 @@ test("a dot product is as exact as its set says", async () => {
   const server = await girih.CkksServerKey.load(device, keys);
   const x = Array.from({ length: 100 }, (_, i) => Math.sin(i));
   const y = x.map((value) => 1 - value);
-  const [a, b] = [x, y].map((values) => client.encrypt(values, 1));
+  const [a, b] = [x, y].map((values) => client.encrypt(values, 1, 2));
   const want = x.reduce((sum, value, i) => sum + value * y[i], 0);
   const got = client.decrypt(await server.dot(a, b));
   assert.ok(got.every((value) => Math.abs(value - want) < 1e-6), `${got[0]} is not ${want}`);
@@ -73,6 +73,7 @@ test("a dot product is as exact as its set says", async () => {
   assert.ok(x.every((value, i) => Math.abs(product[i] - value * y[i]) < 1e-6));
   assert.throws(() => client.dotKeys(0, 1), /1 to 512 fit/);
   assert.throws(() => client.encrypt([NaN], 1));
+  assert.throws(() => client.encrypt([1.5], 1), /declared magnitude 1:/);
   const spent = client.encrypt([1], 0);
   await assert.rejects(server.multiply(spent, spent), /level/);
 });

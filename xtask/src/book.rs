@@ -13,6 +13,9 @@ pub struct Arguments {
     /// An mdBook that is there already; else one is built below `target`.
     #[arg(long, value_name = "FILE")]
     mdbook: Option<PathBuf>,
+    /// Write the samples of the pages as the programs have them that tests run, and no book.
+    #[arg(long)]
+    samples: bool,
 }
 
 /// The mdBook that the book is known to build with.
@@ -24,12 +27,17 @@ const VERSION: &str = "0.5.4";
 /// If mdBook cannot be had or started, or files cannot be read or written.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    if arguments.samples {
+        for page in girih_conformance::book::write_samples(&root)? {
+            println!("{}", page.strip_prefix(&root).unwrap_or(&page).display());
+        }
+    }
     let faults = girih_conformance::book::faults(&root)?;
     for fault in &faults {
         println!("{fault}");
     }
-    if !faults.is_empty() {
-        return Ok(false);
+    if arguments.samples || !faults.is_empty() {
+        return Ok(faults.is_empty());
     }
     let mdbook = match &arguments.mdbook {
         Some(program) => program.clone(),

@@ -16,6 +16,7 @@ mod large;
 mod mutants;
 mod nvcc;
 mod package;
+mod peers;
 mod plot;
 mod poly_check;
 mod poly_kernels;
@@ -31,6 +32,7 @@ mod sets;
 mod soak;
 mod table;
 mod test;
+mod thousands;
 mod timeline;
 mod tune;
 mod vectors;
@@ -71,7 +73,7 @@ enum Command {
     Book(book::Arguments),
     /// Measure the plans that a device lists for a set, and keep the fastest for later loads.
     Tune(tune::Arguments),
-    /// Print the tables of README.md and docs/performance.md from a folder of records.
+    /// Print tables from a folder of records, or write those of README.md and docs/performance.md.
     Table(table::Arguments),
     /// Fold single records (of `bench --json` and examples) into one file a device and kind, with
     /// each plan stored once.

@@ -1,11 +1,12 @@
-//! `cargo xtask table`: the tables of README.md and docs/performance.md from the records of a
-//! folder, so that no figure is copied by hand.
+//! `cargo xtask table`: the tables of README.md and docs/performance.md from records, so that no
+//! figure is copied by hand. A test holds the pages to what this prints.
 
 use crate::bench::TABLE_BATCH;
-use crate::published;
 use crate::records::{self, Entry, wanted};
+use crate::{peers, published, thousands::thousands};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,24 @@ pub struct Arguments {
     /// The folder of records.
     #[arg(default_value = "docs/benchmarks/h200")]
     folder: PathBuf,
+    /// Write every table of the pages, and README.md's picture, in their places.
+    #[arg(long)]
+    write: bool,
 }
+
+/// Where a table stands: the page, and which one. In the page it lies between
+/// `<!-- cargo xtask table: NAME -->` and `<!-- end of table -->`.
+const PLACES: [(&str, &str); 6] = [
+    ("README.md", "peers"),
+    ("docs/performance.md", "peers"),
+    ("docs/performance.md", "h200 bounds"),
+    ("docs/performance.md", "h200 rates"),
+    ("docs/performance.md", "h200 ckks"),
+    ("docs/performance.md", "h100 ckks"),
+];
+
+/// README.md's picture.
+const PICTURE: &str = "docs/benchmarks/h200/plots/peers.svg";
 
 /// A set as it is measured, and what bounds it on an H200: transforms, products and monomials at
 /// the card's measured f64 and 32-bit rates, everything else free (messages a second).
@@ -63,8 +81,8 @@ const LOOK_UPS: &str = "look-ups of 4 bits";
 
 /// A rate with transfers, and one of resident ciphertexts where it was measured.
 fn rates(transfers: Option<f64>, resident: Option<f64>) -> String {
-    let resident = resident.map(|rate| format!("; resident {}", thousands(Some(rate))));
-    thousands(transfers) + &resident.unwrap_or_default()
+    let resident = resident.map(|rate| format!("; resident {}", some_thousands(Some(rate))));
+    some_thousands(transfers) + &resident.unwrap_or_default()
 }
 
 /// The part of a record that tables show.
@@ -242,17 +260,8 @@ impl Records {
 }
 
 /// 12345.6 as 12,346; nothing for nothing.
-fn thousands(rate: Option<f64>) -> String {
-    let Some(rate) = rate else { return String::new() };
-    let digits = format!("{rate:.0}");
-    let mut text = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(c);
-    }
-    text
+fn some_thousands(rate: Option<f64>) -> String {
+    rate.map_or_else(String::new, thousands)
 }
 
 fn decimals(x: Option<f64>, places: usize) -> String {
@@ -260,13 +269,63 @@ fn decimals(x: Option<f64>, places: usize) -> String {
 }
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
+    if arguments.write {
+        let root = root();
+        for (path, text) in pages(&root)? {
+            std::fs::write(root.join(path), text).with_context(|| path.to_owned())?;
+            println!("{path}");
+        }
+        return Ok(true);
+    }
     let records = Records::read(&arguments.folder)?;
-    print!("{}\n{}\n{}", short(&records)?, against_bounds(&records)?, ckks(&records)?);
+    print!("{}\n{}\n{}", rates_of_sets(&records)?, against_bounds(&records)?, ckks(&records)?);
     Ok(true)
 }
 
-/// README.md's table.
-fn short(records: &Records) -> Result<String> {
+/// The folder of the repository.
+fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// Every page that has tables, and the picture, as they should be.
+fn pages(root: &Path) -> Result<BTreeMap<&'static str, String>> {
+    let folder = |card: &str| root.join("docs/benchmarks").join(card);
+    let mut all = BTreeMap::from([(PICTURE, peers::picture(&folder("h200"))?)]);
+    for (path, name) in PLACES {
+        let table = match name.split_once(' ') {
+            None => peers::table(&folder("h200"))?,
+            Some((card, kind)) => {
+                let records = Records::read(&folder(card))?;
+                match kind {
+                    "rates" => rates_of_sets(&records)?,
+                    "bounds" => against_bounds(&records)?,
+                    _ => ckks(&records)?,
+                }
+            }
+        };
+        let page = match all.remove(path) {
+            Some(page) => page,
+            None => std::fs::read_to_string(root.join(path)).with_context(|| path.to_owned())?,
+        };
+        let page = placed(&page, name, &table).with_context(|| path.to_owned())?;
+        all.insert(path, page);
+    }
+    Ok(all)
+}
+
+/// The page with this table in its place.
+fn placed(page: &str, name: &str, table: &str) -> Result<String> {
+    let begin = format!("<!-- cargo xtask table: {name} -->\n");
+    let end = "<!-- end of table -->";
+    let parts = page.split_once(&begin).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(end)?;
+        Some(format!("{before}{begin}{table}{end}{after}"))
+    });
+    parts.with_context(|| format!("no line `{}` with an end", begin.trim_end()))
+}
+
+/// The rates of all sets and what is published of them.
+fn rates_of_sets(records: &Records) -> Result<String> {
     let mut text =
         "| set | bits a ciphertext | CUDA | one ciphertext, ms | WGSL through Vulkan | published \
          |\n|---|---|---|---|---|---|\n"
@@ -278,24 +337,23 @@ fn short(records: &Records) -> Result<String> {
             .reduce(f64::max);
         let bolt =
             published::of(row.set).find(|p| p.packing == row.packing && p.source.contains("4090"));
-        let bolt = bolt.map_or_else(String::new, |p| {
-            format!("{} (BOLT-FHE, RTX 4090)", thousands(Some(p.rate)))
-        });
+        let bolt = bolt
+            .map_or_else(String::new, |p| format!("{} (BOLT-FHE, RTX 4090)", thousands(p.rate)));
         let (one, wgpu) = (
             decimals(records.one(row.set, row.packing), 2),
-            thousands(records.rate("wgpu", row, "ntt")),
+            some_thousands(records.rate("wgpu", row, "ntt")),
         );
         writeln!(
             text,
             "| {} | {} | {} | {one} | {wgpu} | {bolt} |",
             row.set,
             row.packing,
-            thousands(best)
+            some_thousands(best)
         )?;
     }
     for (set, what, _, peer) in TORUS {
         let [transfers, resident, wgpu] = records.torus(set);
-        let (cuda, wgpu) = (rates(transfers, resident), thousands(wgpu));
+        let (cuda, wgpu) = (rates(transfers, resident), some_thousands(wgpu));
         let one = decimals(records.one(set, 1), 2);
         writeln!(text, "| {set}, {what} | 1 | {cuda} | {one} | {wgpu} | {peer} |")?;
     }
@@ -356,11 +414,11 @@ fn against_bounds(records: &Records) -> Result<String> {
             "| {} r={} | {} | {} | {} | {} | {} | {} |",
             row.set,
             row.packing,
-            thousands(fft),
+            some_thousands(fft),
             of(fft, Some(row.fft_bound)),
-            thousands(ntt),
+            some_thousands(ntt),
             of(ntt, row.ntt_bound),
-            thousands(records.rate("wgpu", row, "ntt")),
+            some_thousands(records.rate("wgpu", row, "ntt")),
             decimals(ratio, 1)
         )?;
     }
@@ -369,7 +427,7 @@ fn against_bounds(records: &Records) -> Result<String> {
         let share = bound.map(|bound| {
             [transfers, resident].map(|rate| decimals(rate.map(|r| r / bound), 2)).join("; ")
         });
-        let (cuda, wgpu) = (rates(transfers, resident), thousands(wgpu));
+        let (cuda, wgpu) = (rates(transfers, resident), some_thousands(wgpu));
         let what = what.split_whitespace().next().unwrap_or_default();
         let share = share.unwrap_or_default();
         writeln!(text, "| {set} ({what}) | {cuda} | {share} | | | {wgpu} | |")?;
@@ -394,9 +452,20 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(super::thousands(Some(308_691.6)), "308,692");
-        assert_eq!(super::thousands(Some(999.4)), "999");
-        assert_eq!(super::thousands(None), "");
+    fn pages_show_what_the_records_say() {
+        let root = super::root();
+        for (path, wanted) in super::pages(&root).expect("pages with their tables") {
+            let found = std::fs::read_to_string(root.join(path)).expect("readable");
+            assert!(found == wanted, "{path}: run `cargo xtask table --write`");
+        }
+    }
+
+    #[test]
+    fn a_table_without_its_place_is_named() {
+        let page = "a\n<!-- cargo xtask table: x -->\nold\n<!-- end of table -->\nb\n";
+        let wanted = page.replace("old", "new");
+        assert_eq!(super::placed(page, "x", "new\n").expect("a place"), wanted);
+        assert!(super::placed(page, "y", "new\n").is_err());
+        assert!(super::placed(&page.replace("end of", ""), "x", "new\n").is_err());
     }
 }

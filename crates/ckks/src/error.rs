@@ -21,12 +21,17 @@ pub enum Error {
     #[error("parameter file: {0}")]
     ParameterFile(String),
     /// No built-in set of that name.
-    #[error("no CKKS parameter set `{name}`; there are {known}")]
+    #[error(
+        "no CKKS parameter set `{name}`; the nearest are {nearest}{elsewhere} (`cargo xtask sets` \
+         lists all)"
+    )]
     UnknownSet {
         /// The name asked for.
         name: String,
-        /// The names there are.
-        known: String,
+        /// The nearest names there are.
+        nearest: String,
+        /// Where sets of such a name are, if they are of another scheme.
+        elsewhere: &'static str,
     },
     /// Keys or ciphertexts, serialized or assembled by hand, that do not hold what they should.
     #[error("{what}: {why}")]
@@ -75,6 +80,16 @@ pub enum Error {
         value: String,
         /// What is allowed.
         rule: String,
+    },
+    /// A value to encrypt that exceeds the magnitude declared of all.
+    #[error(
+        "a value to encrypt exceeds the declared magnitude {declared}: declare one that no value \
+         exceeds, with `within(magnitude)`. It is written on the ciphertext for all to see, so it \
+         must not depend on the values"
+    )]
+    Magnitude {
+        /// What was declared: 1 unless something else was said.
+        declared: f64,
     },
     /// A level that the set does not have, or that an operation cannot start from.
     #[error("{operation} at level {level}: {rule}")]

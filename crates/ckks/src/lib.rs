@@ -24,8 +24,9 @@
 //!     EvaluationKeys::generate(&client, kinds.into_iter().flatten(), &girih_backend::NoProgress)?;
 //! let sent = keys.to_bytes()?;
 //!
-//! // Real or complex numbers, a power of two of them.
-//! let ciphertext = client.encrypt(&[0.25, -1.5, 3.0, 0.0])?;
+//! // Real or complex numbers, a power of two of them. Ciphertexts say what none exceeds: 1 unless
+//! // something else is declared.
+//! let ciphertext = client.within(4.0).encrypt(&[0.25, -1.5, 3.0, 0.0])?;
 //! let received = Ciphertext::from_bytes_for(&set, &ciphertext.to_bytes()?)?;
 //! let result = client.decrypt_with_precision(&received)?;
 //! assert!((result.values[2].re - 3.0).abs() < 2f64.powf(-result.precision_bits));

@@ -106,7 +106,7 @@ fn resealed_mutations_never_panic() {
 fn other_sets_are_named_before_anything_is_read() {
     let (a, b) = (set("INSECURE_CKKS_D40_N10"), set("INSECURE_CKKS_D35_N10"));
     let client = ClientKey::generate_seeded_for_tests(&a, [1; 32]).expect("it is made");
-    let ciphertext = client.encrypt_at(&[1.0, 2.0], 0).expect("it encrypts");
+    let ciphertext = client.encrypt_at(&[1.0, -0.5], 0).expect("it encrypts");
     let bytes = ciphertext.to_bytes().expect("small");
     assert_eq!(Ciphertext::from_bytes_for(&a, &bytes).expect("its own"), ciphertext);
     let text = Ciphertext::from_bytes_for(&b, &bytes).expect_err("another set").to_string();
@@ -119,7 +119,7 @@ fn other_sets_are_named_before_anything_is_read() {
     let read = PublicKey::from_bytes_for(&a, &bytes).expect("its own");
     assert!(PublicKey::from_bytes_for(&b, &bytes).is_err());
     assert_eq!(read.key_id(), client.key_id());
-    let found = read.encrypt(&[1.0, 2.0]).expect("it encrypts");
+    let found = read.within(2.0).encrypt(&[1.0, 2.0]).expect("it encrypts");
     let found = client.decrypt_real(&found).expect("it decrypts");
     assert!((found[0] - 1.0).abs() < 1e-6 && (found[1] - 2.0).abs() < 1e-6);
     let keys = EvaluationKeys::generate(&client, [KeyKind::DenseToSparse], &NoProgress);

@@ -26,6 +26,7 @@ use girih::ckks::prelude::*;
 use girih::ckks::server::Node;
 use parties::Parties;
 use regression::{FEATURES, Rate, Row, SIGMOID, rates, rows, score, sigmoid, train};
+use std::f64::consts::SQRT_2;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -139,7 +140,7 @@ fn encrypted(
     let one = |rows: &[Row]| {
         let mut values: Vec<Complex64> = rows.chunks(2).flat_map(pair).collect();
         values.resize(slots, Complex64::default());
-        Ok(server.upload(&[client.encrypt(&values)?])?)
+        Ok(server.upload(&[client.within(SQRT_2).encrypt(&values)?])?)
     };
     rows.chunks(2 * slots / FEATURES).map(one).collect()
 }

@@ -341,9 +341,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (client, server) = (&parties.client, &parties.server);
 
     // The owner of the images.
+    let key = client.within(SQRT_2 * network.reach());
     let pair = |pair: &[&(Vec<f64>, usize)]| {
         let second = pair.get(1).unwrap_or(&pair[0]);
-        client.encrypt_at(&plan.pack([&pair[0].0, &second.0]), levels.fresh)
+        key.encrypt_at(&plan.pack([&pair[0].0, &second.0]), levels.fresh)
     };
     let x = pictures.chunks(2).map(pair).collect::<Result<Vec<_>, _>>()?;
     let x = server.upload(&x)?;

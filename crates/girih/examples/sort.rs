@@ -251,8 +251,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
     // The owner of the numbers.
     let values = numbers(count);
-    let mut x = server.upload(&[client.encrypt_at(&values, start(server.set()))?])?;
-    x = x.with_magnitude(0.5)?;
+    let encrypted = client.within(0.5).encrypt_at(&values, start(server.set()))?;
+    let mut x = server.upload(&[encrypted])?;
 
     // Whoever computes.
     let how = bootstrapping(server.set());

@@ -48,7 +48,7 @@
 //! # let client = ClientKey::generate(&set)?;
 //! # let keys = EvaluationKeys::generate(&client, [KeyKind::Multiplication], &NoProgress)?;
 //! # let server = Device::open("cpu")?.load(&keys)?;
-//! let x = server.upload(&[client.encrypt(&[1.5, -3.0])?])?;
+//! let x = server.upload(&[client.within(8.0).encrypt(&[1.5, -3.0])?])?;
 //! let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
 //! let (y, polynomial) = server.function(&x, sigmoid, -8.0..=8.0, 1e-4)?;
 //! assert!(polynomial.degree() < 32);

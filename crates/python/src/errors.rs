@@ -105,6 +105,13 @@ impl From<ckks::Error> for Failure {
         use ckks::Error as E;
         let class = match error {
             E::Backend(error) => return error.into(),
+            E::Magnitude { declared } => {
+                return Self::mismatch(format!(
+                    "a value to encrypt exceeds the declared magnitude {declared}: \
+                     encrypt(values, magnitude=m) declares one that no value exceeds. It is \
+                     written on the ciphertext for all to see, so it must not depend on the values"
+                ));
+            }
             E::Parameter { .. } | E::ParameterFile(_) => "ParameterError",
             E::UnknownSet { .. } => "UnknownSetError",
             E::Malformed { .. } => "MalformedError",

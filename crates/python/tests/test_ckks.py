@@ -25,10 +25,12 @@ def near(client, encrypted, expected, error=1e-5):
 def test_arrays_real_and_complex(ckks_client, rng):
     real, both = rng.uniform(-1, 1, 16), rng.uniform(-1, 1, (3, 8)) + 1j * rng.uniform(-1, 1, 8)
     near(ckks_client, ckks_client.encrypt(real), real)
-    near(ckks_client, ckks_client.encrypt(both), both)
-    near(ckks_client, ckks_client.encrypt(both.T[:, :2].T), both.T[:, :2].T)
-    near(ckks_client, ckks_client.encrypt([1, 0, -1, 2]), np.array([1.0, 0, -1, 2]))
-    near(ckks_client, ckks_client.encrypt([1, 2, 3], slots=4), np.array([1.0, 2, 3, 0]))
+    near(ckks_client, ckks_client.encrypt(both, magnitude=3), both)
+    near(ckks_client, ckks_client.encrypt(both.T[:, :2].T, magnitude=3), both.T[:, :2].T)
+    integers = ckks_client.encrypt([1, 0, -1, 2], magnitude=2)
+    near(ckks_client, integers, np.array([1.0, 0, -1, 2]))
+    padded = ckks_client.encrypt([1, 2, 3], slots=4, magnitude=4)
+    near(ckks_client, padded, np.array([1.0, 2, 3, 0]))
     low = ckks_client.encrypt(real, level=1)
     assert (low.level, low.slots, low.shape) == (1, 16, (16,))
     assert low.precision_bits > 15
@@ -36,6 +38,28 @@ def test_arrays_real_and_complex(ckks_client, rng):
     near(ckks_client, public.encrypt(real), real)
     again = pickle.loads(pickle.dumps(public))
     near(ckks_client, again.encrypt(real), real)
+    near(ckks_client, again.encrypt(8 * real, magnitude=8), 8 * real)
+
+
+def test_magnitudes_are_declared_and_nothing_of_values_is_told(ckks_client):
+    public = ckks_client.public_key()
+    for key in (ckks_client, public):
+        told = set()
+        for values in ([0.5, 1000], [-7.25, 3], [2j, 0]):
+            with pytest.raises(girih.errors.MismatchError, match=r"magnitude=m") as refused:
+                key.encrypt(values)
+            told.add(str(refused.value))
+        assert len(told) == 1
+        for wrong in (0, -1, float("nan"), float("inf")):
+            with pytest.raises(girih.errors.MismatchError, match="finite and positive"):
+                key.encrypt([0.5], magnitude=wrong)
+        # Bytes before the limbs: header, set, level, slots, scale and noise.
+        heads = set()
+        for values in ([0, 0], [0.5, -0.25], [999, -1e-9]):
+            data = key.encrypt(values, magnitude=1000).to_bytes()[0]
+            limbs = len(data) - len(data) % 4096
+            heads.add((len(data), data[: len(data) - limbs - 16]))
+        assert len(heads) == 1
 
 
 def test_operators(ckks_client, ckks_server, rng):
@@ -78,7 +102,7 @@ def test_slots(ckks_client, ckks_server, rng):
         near(ckks_client, x.sum(2), a + np.roll(a, -1))
         near(ckks_client, x.with_slots(32), np.tile(a, 2))
         c = a + 1j * a[::-1]
-        near(ckks_client, ckks_client.encrypt(c).conjugate(), c.conj())
+        near(ckks_client, ckks_client.encrypt(c, magnitude=2).conjugate(), c.conj())
         with pytest.raises(girih.errors.MissingKeyError, match="there are"):
             x.rotate(7)
 
@@ -124,7 +148,7 @@ def test_functions(ckks_client, ckks_server, rng):
         return 1 / (1 + np.exp(-t))
 
     with ckks_server:
-        x = ckks_client.encrypt(a)
+        x = ckks_client.encrypt(a, magnitude=4)
         y = x.apply(sigmoid, (-4, 4), 1e-3)
         near(ckks_client, y, sigmoid(a), 2e-3)
         p = ckks.Polynomial.fit(sigmoid, (-4, 4), 1e-3)

@@ -28,7 +28,7 @@ def test_logistic_regression(iris, classes):
     client = ckks.ClientKey.generate("INSECURE_CKKS_D40_N10")
     keys = client.evaluation_keys(maps=[model.matrix], multiplication=False)
     with ckks.ServerKey(keys, device="cpu"):
-        scores = model.decision_function(model.encrypt(client, rows[::5]))
+        scores = model.decision_function(model.encrypt(client, rows[::5], magnitude=8))
     wanted = fitted.decision_function(rows[::5])
     assert np.abs(model.decrypt_scores(client, scores) - wanted).max() < 1e-3
     predictions = model.decrypt_predictions(client, scores)
@@ -53,7 +53,7 @@ def test_classes_and_probabilities_stay_encrypted(iris):
     picked = rows[::6]
     client = ckks.ClientKey.generate("INSECURE_CKKS_D40_N10")
     with ckks.ServerKey(client.evaluation_keys(maps=[model.matrix]), device="cpu"):
-        encrypted = model.encrypt(client, picked)
+        encrypted = model.encrypt(client, picked, magnitude=4)
         probabilities = model.predict_proba(encrypted, bound)
         classes = model.predict(encrypted, bound, gap=0.05)
     wanted = fitted.predict_proba(picked)[:, 1]
@@ -86,7 +86,7 @@ def test_linear_regression(iris):
         model = models.LinearRegression.from_sklearn(fitted)
         keys = client.evaluation_keys(maps=[model.matrix], multiplication=False)
         with ckks.ServerKey(keys, device="cpu"):
-            widths = model.predict(model.encrypt(client, features[::10]))
+            widths = model.predict(model.encrypt(client, features[::10], magnitude=8))
         error = model.decrypt_predictions(client, widths) - fitted.predict(features[::10])
         assert np.abs(error).max() < 1e-3
     with pytest.raises(TypeError, match="coef_"):

@@ -12,6 +12,8 @@ mod error;
 #[cfg(any(test, target_feature = "simd128"))]
 mod four_blocks;
 mod stream;
+mod wide;
 
 pub use error::{Gaussian, TUniform};
 pub use stream::{MaskSeed, PublicStream, RandomStream, SecretSeed};
+pub use wide::WideGaussian;

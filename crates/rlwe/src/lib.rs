@@ -53,6 +53,7 @@
 mod entropy;
 mod error;
 mod id;
+mod names;
 pub mod parameter_file;
 mod secret;
 pub mod security;
@@ -62,5 +63,6 @@ pub mod wire;
 pub use entropy::{Entropy, Fresh, KeySeed, MaskSeed, MaskStreams, SecretStreams};
 pub use error::{Error, Result};
 pub use id::KeyId;
+pub use names::nearest;
 pub use secret::{Secret, SecretDistribution};
 pub use set::{ParameterSet, Scheme, SetId};

@@ -13,12 +13,17 @@ pub enum Error {
     #[error("parameter file: {0}")]
     ParameterFile(String),
     /// No built-in set of that name.
-    #[error("no parameter set `{name}`; there are {known}")]
+    #[error(
+        "no parameter set `{name}`; the nearest are {nearest}{elsewhere} (`cargo xtask sets` \
+         lists all)"
+    )]
     UnknownSet {
         /// The name asked for.
         name: String,
-        /// The names there are.
-        known: String,
+        /// The nearest names there are.
+        nearest: String,
+        /// Where sets of such a name are, if they are of another scheme.
+        elsewhere: &'static str,
     },
     /// A key or ciphertext batch, serialized or assembled by hand,
     /// that does not hold what it should.

@@ -604,3 +604,12 @@ fn security_is_that_of_the_sets_own_errors() {
     let alone = set("STD128").security().text;
     assert!(!alone.contains("Packing"), "{alone}");
 }
+
+#[test]
+fn an_unknown_name_answers_with_the_nearest_ones() {
+    let said = |name: &str| ParameterSet::by_name(name).expect_err("no set").to_string();
+    assert!(said("STD129").contains("the nearest are STD128, "), "{}", said("STD129"));
+    assert!(said("girih_gates").contains("GIRIH_GATE"), "{}", said("girih_gates"));
+    assert!(said("CKKS_D40").contains("girih::ckks"), "{}", said("CKKS_D40"));
+    assert!(said(&"x".repeat(1 << 20)).len() < 400);
+}

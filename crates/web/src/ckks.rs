@@ -39,15 +39,15 @@ impl CkksClientKey {
     }
 
     /// Encrypts a vector at a level: so many products can follow. Zeros fill it up to a power of
-    /// two.
+    /// two. No number may exceed `magnitude`, which is 1 if not given; it is public.
     ///
     /// # Errors
     /// For no or too many numbers, what is no finite number or too large, and a level that the set
     /// has not.
-    pub fn encrypt(&self, values: &[f64], level: usize) -> Result<Vec<u8>> {
+    pub fn encrypt(&self, values: &[f64], level: usize, magnitude: Option<f64>) -> Result<Vec<u8>> {
         let mut values = values.to_vec();
         values.resize(values.len().next_power_of_two(), 0.0);
-        Ok(self.0.encrypt_at(&values, level)?.to_bytes()?)
+        Ok(self.0.within(magnitude.unwrap_or(1.0)).encrypt_at(&values, level)?.to_bytes()?)
     }
 
     /// Decrypts a vector, zeros at its end included. Small errors of the result tell about the key:

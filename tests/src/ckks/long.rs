@@ -154,8 +154,8 @@ pub fn run(device: &dyn Backend, case: &Case) -> Result<(String, Vec<String>)> {
     let (mut seconds, mut model) = (0.0, 0.0);
     for number in 0..case.count {
         let x = inputs(case.slots, set.slots(), 1000 + number as u64);
-        let input = server.upload(&[parties.client.encrypt_at(&x, level)?])?;
-        let input = input.with_magnitude(magnitude)?;
+        let input = parties.client.within(magnitude).encrypt_at(&x, level)?;
+        let input = server.upload(&[input])?;
         let start = Instant::now();
         let output = recording.run(&[&input])?.remove(0);
         server.synchronize()?;

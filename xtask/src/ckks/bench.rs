@@ -331,7 +331,8 @@ fn measure(
     let encoder = Encoder::new(set.chain().log2_degree())?;
     // Levels of a bootstrapping have no canonical scale.
     let scale = set.scale(job.level).or(set.scale(0)).context("a set has a level 0")?;
-    let encrypt = |z: &[Complex64]| client.encrypt_plaintext(&encoder.encode(z, scale)?, job.level);
+    let within = client.within(job.largest());
+    let encrypt = |z: &[Complex64]| within.encrypt_plaintext(&encoder.encode(z, scale)?, job.level);
     let mut record_s = 0.0;
     let mut checked = Checked::default();
     let mut ms_queued = None;
@@ -369,7 +370,7 @@ fn measure(
                 .map(|batch| {
                     let encrypted: Vec<Ciphertext> =
                         batch.iter().map(|z| encrypt(z)).collect::<ckks::Result<_>>()?;
-                    let x = server.upload(&encrypted)?.with_magnitude(job.largest())?;
+                    let x = server.upload(&encrypted)?;
                     // What is rescaled is a product.
                     if job.op == Operation::Rescale { server.mul_unscaled(&x, &x) } else { Ok(x) }
                 })

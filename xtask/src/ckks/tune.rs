@@ -57,7 +57,7 @@ impl Bench {
         let inputs = (0..job.inputs()).map(|i| {
             let one = |k| {
                 let slots = job.slots(SEED + (i * batch + k) as u64, set.slots());
-                client.encrypt_at(&slots, job.level)
+                client.within(job.largest()).encrypt_at(&slots, job.level)
             };
             (0..batch).map(one).collect::<ckks::Result<Vec<_>>>()
         });

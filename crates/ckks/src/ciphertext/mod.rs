@@ -9,7 +9,7 @@ use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
 /// the level.
 ///
 /// Scale, number of slots and an estimate of the noise belong to it and are public. So is
-/// [`Noise::magnitude`], which no value exceeds: of a fresh ciphertext a power of two, at least 1.
+/// [`Noise::magnitude`], which no value exceeds: of a fresh ciphertext what its maker declared.
 #[derive(Clone, PartialEq)]
 pub struct Ciphertext {
     set: CkksParameters,

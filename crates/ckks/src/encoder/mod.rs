@@ -58,12 +58,13 @@ impl Encoder {
         self.check_slots("the vector to encode", slots)?;
         check_scale("encoding", scale)?;
         let mut z: Vec<Complex64> = values.iter().map(|&value| value.into()).collect();
-        if let Some(index) = z.iter().position(|value| !value.is_finite()) {
-            return Err(Error::Value {
-                what: format!("value {index}"),
-                value: z[index].to_string(),
-                rule: "only finite numbers can be encoded".into(),
-            });
+        // Values may be secret: errors say neither which is wrong nor what it is.
+        let refuse = |what: &str, value: &str, rule: String| {
+            Err(Error::Value { what: what.into(), value: value.into(), rule })
+        };
+        if !z.iter().all(|value| value.is_finite()) {
+            let rule = "only finite numbers can be encoded".into();
+            return refuse("a value to encode", "infinite or no number", rule);
         }
         let largest = z.iter().map(|value| value.norm()).fold(0.0, f64::max);
         self.transform.to_coefficients(&mut z);
@@ -76,14 +77,11 @@ impl Encoder {
                 if scaled.abs() < LARGEST_COEFFICIENT {
                     coefficients[place * gap] = scaled as i64;
                 } else {
-                    return Err(Error::Value {
-                        what: format!("coefficient {} of the encoding", place * gap),
-                        value: format!("{scaled:e}"),
-                        rule: format!(
-                            "values times the scale 2^{:.2} must stay below 2^62: divide them",
-                            scale.log2()
-                        ),
-                    });
+                    let rule = format!(
+                        "values times the scale 2^{:.2} must stay below 2^62: divide them",
+                        scale.log2()
+                    );
+                    return refuse("a coefficient of the encoding", "too large", rule);
                 }
             }
         }

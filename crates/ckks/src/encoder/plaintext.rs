@@ -1,26 +1,39 @@
 //! Encoded vectors.
 
 use crate::params::ModulusChain;
+use crate::{Error, Result};
 
-/// An encoded vector: an integer polynomial, its scale, and how many slots it has.
-#[derive(Clone, Debug, PartialEq)]
+/// An encoded vector: an integer polynomial, its scale, and how many slots it has. `Debug` shows
+/// nothing of the values.
+#[derive(Clone, PartialEq)]
 pub struct Plaintext {
     coefficients: Vec<i64>,
     scale: f64,
     slots: usize,
-    magnitude: f64,
+    /// As secret as the values: it is compared with what is declared, and goes nowhere else.
+    largest: f64,
 }
+
+impl std::fmt::Debug for Plaintext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Plaintext(scale 2^{:.3}, {} slots)", self.scale.log2(), self.slots)
+    }
+}
+
+/// The magnitude of `exp(i t)`, computed in f64, may exceed 1 by some 2^-52.
+const ROUNDING: f64 = 1.0 + 1.0 / (1u64 << 48) as f64;
 
 impl Plaintext {
     pub(super) fn new(coefficients: Vec<i64>, scale: f64, slots: usize, largest: f64) -> Self {
-        // A power of two: it is written on ciphertexts, and should tell little.
-        let magnitude = libm::exp2(largest.max(1.0).log2().ceil());
-        Self { coefficients, scale, slots, magnitude }
+        Self { coefficients, scale, slots, largest }
     }
 
-    /// A power of two, at least 1, that no slot exceeds in magnitude.
-    pub fn magnitude(&self) -> f64 {
-        self.magnitude
+    /// Refuses values above the magnitude that is declared of them, and says nothing else of them.
+    pub(crate) fn check_within(&self, magnitude: f64) -> Result<()> {
+        if self.largest <= magnitude * ROUNDING {
+            return Ok(());
+        }
+        Err(Error::Magnitude { declared: magnitude })
     }
 
     /// N signed coefficients, below 2^62 in magnitude.

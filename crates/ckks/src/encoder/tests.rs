@@ -80,8 +80,11 @@ fn what_cannot_be_encoded_is_named() {
         encoder.encode(values, scale).expect_err("must be refused").to_string()
     };
     let scale = 2f64.powi(40);
-    assert!(refused(&[1.0, f64::NAN], scale).contains("value 1 is NaN"));
-    assert!(refused(&[f64::INFINITY; 4], scale).contains("value 0 is inf"));
+    let of_one = refused(&[0.25, f64::NAN], scale);
+    assert!(of_one.contains("only finite numbers"), "{of_one}");
+    // Which value is wrong, and what it is, may be secret.
+    assert_eq!(of_one, refused(&[f64::INFINITY; 2], scale));
+    assert_eq!(refused(&[1e8; 8], scale), refused(&[0.0, -3e9], scale));
     assert!(refused(&[1e7; 8], scale).contains("must stay below 2^62"));
     assert!(refused(&[1e300; 8], 1e300).contains("must stay below 2^62"));
     assert!(refused(&[f64::MAX; 8], scale).contains("must stay below 2^62"));

@@ -1,7 +1,7 @@
 //! The secret key of one user.
 
 use super::switching::SecretLimbs;
-use super::{PublicKey, domain};
+use super::{PublicKey, Within, domain};
 use crate::host::HostRing;
 use crate::noise::{Noise, NoiseModel};
 use crate::params::ERROR_DEVIATION;
@@ -170,14 +170,25 @@ impl ClientKey {
         PublicKey::generate(self)
     }
 
+    /// The key for values up to `magnitude`, which everyone may know who sees the ciphertexts.
+    ///
+    /// A ciphertext carries a bound of its values, since errors of products grow with it. That
+    /// bound is public, so it is what the caller says and never computed from the values: 1 where
+    /// nothing is said, and values above it are refused.
+    pub fn within(&self, magnitude: f64) -> Within<'_, Self> {
+        Within::new(self, magnitude)
+    }
+
     /// Encrypts real or complex values, a power of two of them up to N/2, at the highest normal
-    /// level and its scale.
+    /// level and its scale. None may exceed 1 in magnitude, of complex ones `|z|`:
+    /// [`ClientKey::within`] declares another bound.
     ///
     /// # Errors
-    /// As [`Encoder::encode`](crate::Encoder::encode): wrong lengths, values that are not finite or
-    /// too large.
+    /// [`Error::Magnitude`] for values above 1, and as
+    /// [`Encoder::encode`](crate::Encoder::encode): wrong lengths, values that are not finite or
+    /// too large. Errors say nothing of the values but that one breaks the rule.
     pub fn encrypt<T: Copy + Into<Complex64>>(&self, values: &[T]) -> Result<Ciphertext> {
-        self.encrypt_at(values, self.set().default_level())
+        self.within(1.0).encrypt(values)
     }
 
     /// Encrypts at a level of choice, which must have a canonical scale.
@@ -189,22 +200,26 @@ impl ClientKey {
         values: &[T],
         level: usize,
     ) -> Result<Ciphertext> {
-        let set = self.set();
-        set.check_level("encryption", level)?;
-        let Some(scale) = set.scale(level) else {
-            let rule = "the level has no canonical scale: encode with a scale of your choice and \
-                        use encrypt_plaintext"
-                .into();
-            return Err(Error::Level { operation: "encryption".into(), level, rule });
-        };
-        self.encrypt_plaintext(&self.host.encoder().encode(values, scale)?, level)
+        self.within(1.0).encrypt_at(values, level)
     }
 
-    /// Encrypts an encoded vector at any level.
+    /// Encrypts an encoded vector at any level. No slot may exceed 1 in magnitude:
+    /// [`ClientKey::within`] declares another bound.
     ///
     /// # Errors
-    /// [`Error::Length`] for a plaintext of another degree, [`Error::Level`], [`Error::Entropy`].
+    /// [`Error::Length`] for a plaintext of another degree, [`Error::Level`],
+    /// [`Error::Magnitude`], [`Error::Entropy`].
     pub fn encrypt_plaintext(&self, plaintext: &Plaintext, level: usize) -> Result<Ciphertext> {
+        self.within(1.0).encrypt_plaintext(plaintext, level)
+    }
+
+    /// Encrypts slots that were checked against `magnitude`.
+    pub(super) fn encrypt_encoded(
+        &self,
+        plaintext: &Plaintext,
+        level: usize,
+        magnitude: f64,
+    ) -> Result<Ciphertext> {
         let set = self.set();
         set.check_level("encryption", level)?;
         let message = plaintext.coefficients();
@@ -230,8 +245,9 @@ impl ClientKey {
                 *b = modulus.sub(*b, modulus.mul(*a, *s));
             }
         });
-        let variance = NoiseModel::new(set).fresh();
-        Ciphertext::from_parts(header(set, self.id, plaintext, level, variance), b, a)
+        let shape = (level, plaintext.scale(), plaintext.slots());
+        let header = header(set, self.id, shape, (NoiseModel::new(set).fresh(), magnitude));
+        Ciphertext::from_parts(header, b, a)
     }
 
     /// Decrypts: all slots as complex numbers.
@@ -382,22 +398,15 @@ pub(super) fn check_degree(set: &CkksParameters, message: &[i64]) -> Result<()> 
     Err(Error::Length { what: "the plaintext", found, rule })
 }
 
-/// The header of a fresh ciphertext whose errors have `variance`.
+/// The header of a fresh ciphertext. Everything in it is public: nothing of it may come from
+/// the values of slots.
 pub(super) fn header(
     set: &CkksParameters,
     key: KeyId,
-    plaintext: &Plaintext,
-    level: usize,
-    variance: f64,
+    (level, scale, slots): (usize, f64, usize),
+    (variance, magnitude): (f64, f64),
 ) -> CiphertextHeader {
-    let (scale, slots) = (plaintext.scale(), plaintext.slots());
     let deviation = NoiseModel::new(set).deviation(variance, scale);
-    CiphertextHeader {
-        set: set.clone(),
-        key,
-        level,
-        scale,
-        slots,
-        noise: Noise { deviation, magnitude: plaintext.magnitude() },
-    }
+    let noise = Noise { deviation, magnitude };
+    CiphertextHeader { set: set.clone(), key, level, scale, slots, noise }
 }

@@ -10,6 +10,7 @@ mod share;
 mod switching;
 #[cfg(test)]
 mod tests;
+mod within;
 
 pub use client::{ClientKey, Decryption};
 pub use evaluation::EvaluationKeys;
@@ -18,6 +19,7 @@ pub use kind::{KeyKind, galois_element, rotation_of};
 pub use public::PublicKey;
 pub use range::KeyRange;
 pub use switching::SwitchingKey;
+pub use within::Within;
 
 use crate::{CkksParameters, Error, Result};
 use girih_ring::sampler::PublicStream;

@@ -1,7 +1,7 @@
 //! Encryption by anyone.
 
 use super::client::{check_degree, header};
-use super::{ClientKey, domain};
+use super::{ClientKey, Within, domain};
 use crate::host::HostRing;
 use crate::noise::NoiseModel;
 use crate::params::ERROR_DEVIATION;
@@ -59,21 +59,29 @@ impl PublicKey {
         self.host.set()
     }
 
+    pub(super) fn host(&self) -> &Arc<HostRing> {
+        &self.host
+    }
+
     /// Name of the client key that can decrypt.
     pub fn key_id(&self) -> KeyId {
         self.id
     }
 
+    /// The key for values up to `magnitude`, which everyone may know who sees the ciphertexts: as
+    /// [`ClientKey::within`].
+    pub fn within(&self, magnitude: f64) -> Within<'_, Self> {
+        Within::new(self, magnitude)
+    }
+
     /// Encrypts real or complex values, a power of two of them up to N/2, at the highest normal
-    /// level and its scale. Errors are larger than under the secret key,
-    /// by a factor of about `sqrt(4N/3)`.
+    /// level and its scale. None may exceed 1 in magnitude: [`PublicKey::within`] declares another
+    /// bound. Errors are larger than under the secret key, by a factor of about `sqrt(4N/3)`.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt`].
     pub fn encrypt<T: Copy + Into<Complex64>>(&self, values: &[T]) -> Result<Ciphertext> {
-        let set = self.set();
-        let scale = set.scale(set.default_level()).expect("normal levels have one");
-        self.encrypt_plaintext(&self.host.encoder().encode(values, scale)?)
+        self.within(1.0).encrypt(values)
     }
 
     /// Encrypts an encoded vector at the highest normal level.
@@ -81,12 +89,26 @@ impl PublicKey {
     /// # Errors
     /// As [`ClientKey::encrypt_plaintext`].
     pub fn encrypt_plaintext(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
+        self.within(1.0).encrypt_plaintext(plaintext)
+    }
+
+    /// Encrypts slots that were checked against `magnitude`.
+    pub(super) fn encrypt_encoded(
+        &self,
+        plaintext: &Plaintext,
+        magnitude: f64,
+    ) -> Result<Ciphertext> {
         let entropy = Entropy::system(SetId::of(self.set()));
-        self.encrypt_with(plaintext, &entropy.fresh("a public encryption", &[])?)
+        self.encrypt_with(plaintext, magnitude, &entropy.fresh("a public encryption", &[])?)
     }
 
     /// `(v pb + e0 + m, v pa + e1)` with v uniform ternary.
-    pub(super) fn encrypt_with(&self, plaintext: &Plaintext, fresh: &Fresh) -> Result<Ciphertext> {
+    pub(super) fn encrypt_with(
+        &self,
+        plaintext: &Plaintext,
+        magnitude: f64,
+        fresh: &Fresh,
+    ) -> Result<Ciphertext> {
         let set = self.set();
         let message = plaintext.coefficients();
         check_degree(set, message)?;
@@ -121,8 +143,9 @@ impl PublicKey {
                 }
             },
         );
-        let variance = NoiseModel::new(set).fresh_public();
-        Ciphertext::from_parts(header(set, self.id, plaintext, level, variance), b, a)
+        let shape = (level, plaintext.scale(), plaintext.slots());
+        let header = header(set, self.id, shape, (NoiseModel::new(set).fresh_public(), magnitude));
+        Ciphertext::from_parts(header, b, a)
     }
 
     /// The key as bytes, which end with a checksum.

@@ -116,11 +116,15 @@ impl CkksParameters {
     /// The built-in set of that name.
     ///
     /// # Errors
-    /// [`Error::UnknownSet`] listing the names there are.
+    /// [`Error::UnknownSet`] with the nearest names there are.
     pub fn by_name(name: &str) -> Result<Self> {
         builtin::find(name).ok_or_else(|| Error::UnknownSet {
             name: name.chars().take(64).collect(),
-            known: builtin::names().collect::<Vec<_>>().join(", "),
+            nearest: girih_rlwe::nearest(name, builtin::names()),
+            elsewhere: match name.contains("CKKS") {
+                true => "",
+                false => "; names without CKKS are sets of `girih::tfhe` (`ParameterSet::by_name`)",
+            },
         })
     }
 

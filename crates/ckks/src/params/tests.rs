@@ -460,3 +460,10 @@ fn the_sets_of_benches_have_digits_of_six_and_four() {
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+#[test]
+fn an_unknown_name_answers_with_the_nearest_ones() {
+    let said = |name: &str| CkksParameters::by_name(name).expect_err("no set").to_string();
+    assert!(said("CKKS_D4").contains("the nearest are CKKS_D40, "), "{}", said("CKKS_D4"));
+    assert!(said("STD128").contains("girih::tfhe"), "{}", said("STD128"));
+}

@@ -49,12 +49,12 @@ fn closures_become_polynomials() {
     let s = &p.server;
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let x: Vec<f64> = numbers(512, 62).iter().map(|x| 8.0 * x).collect();
-    let cx = p.upload(&x);
+    let cx = p.upload_within(&x, 8.0);
     let (y, poly) = s.function(&cx, sigmoid, -8.0..=8.0, 1e-4).unwrap();
     assert!(poly.error().unwrap() <= 1e-4 && poly.degree() < 32);
     p.check_within(&y, &mapped(&x, sigmoid), 12.0, 4.0);
     let x: Vec<f64> = numbers(512, 63).iter().map(|x| 2.5 + 1.5 * x).collect();
-    let cx = p.upload(&x);
+    let cx = p.upload_within(&x, 4.0);
     let (y, _) = s.inverse(&cx, 1.0..=4.0, 1e-5).unwrap();
     p.check_within(&y, &mapped(&x, |x| 1.0 / x), 12.0, 4.0);
     let (y, _) = s.sqrt(&cx, 1.0..=4.0, 1e-6).unwrap();
@@ -78,7 +78,8 @@ fn closures_become_polynomials() {
 fn slots_outside_the_interval_come_out_wrong() {
     let p = pair(&[]);
     let x = [0.5, -0.5, 0.9, 1.5];
-    let (y, polynomial) = p.server.function(&p.upload(&x), f64::exp, -1.0..=1.0, 1e-4).unwrap();
+    let (y, polynomial) =
+        p.server.function(&p.upload_within(&x, 1.5), f64::exp, -1.0..=1.0, 1e-4).unwrap();
     let found = p.values(&y);
     let estimate = y.estimate();
     let allowed = 12.0 * estimate.deviation + estimate.bias;
@@ -106,12 +107,12 @@ fn signs_and_comparisons() {
     check_sign(&p, &y, &mapped(&x, f64::signum));
     // On [-4, 4], a level more.
     let wide: Vec<f64> = x.iter().map(|x| 4.0 * x).collect();
-    let y = s.sign(&p.upload(&wide), 4.0, &sign).unwrap();
+    let y = s.sign(&p.upload_within(&wide, 4.0), 4.0, &sign).unwrap();
     check_sign(&p, &y, &mapped(&x, f64::signum));
     // Pairs whose difference is outside the gap.
     let low: Vec<f64> = numbers(512, 65).iter().map(|v| v / 2.0).collect();
     let high: Vec<f64> = low.iter().zip(&x).map(|(v, d)| v + d).collect();
-    let (ch, cl) = (p.upload(&high), p.upload(&low));
+    let (ch, cl) = (p.upload_within(&high, 1.5), p.upload(&low));
     let y = s.compare(&ch, &cl, 1.0, &sign).unwrap();
     check_sign(&p, &y, &mapped(&x, |d| f64::from(u8::from(d > 0.0))));
     let error = s.sign(&p.upload_at(&x, 3), 1.0, &sign).unwrap_err();

@@ -67,6 +67,14 @@ impl Pair {
         self.server.upload(&[self.client.encrypt(values).unwrap()]).unwrap()
     }
 
+    pub fn upload_within<T: Copy + Into<Complex64>>(
+        &self,
+        values: &[T],
+        magnitude: f64,
+    ) -> Ciphertexts {
+        self.server.upload(&[self.client.within(magnitude).encrypt(values).unwrap()]).unwrap()
+    }
+
     pub fn upload_at<T: Copy + Into<Complex64>>(&self, values: &[T], level: usize) -> Ciphertexts {
         self.server.upload(&[self.client.encrypt_at(values, level).unwrap()]).unwrap()
     }

@@ -200,6 +200,12 @@ impl Network {
         pixels.iter().enumerate().map(one).collect()
     }
 
+    /// What no number of [`Network::normalised`] exceeds, whatever the image.
+    pub fn reach(&self) -> f64 {
+        let ends = |(mean, std): (&f64, &f64)| mean.abs().max((1.0 - mean).abs()) / std;
+        self.mean.iter().zip(&self.std).map(ends).fold(0.0, f64::max)
+    }
+
     /// What the network makes of a normalised image, one number a class, with `relu` for the ReLU.
     /// It is given what lies in [-1, 1] if bounds hold.
     pub fn logits(&self, image: &[f64], mut relu: impl FnMut(f64) -> f64) -> Vec<f64> {

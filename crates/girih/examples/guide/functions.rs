@@ -10,7 +10,7 @@ pub fn run(set: &str) -> Result<(), Failure> {
     let server = Device::open("cpu")?.load(&keys)?;
     // ANCHOR: sigmoid
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
-    let x = server.upload(&[client.encrypt(&[1.5, -3.0])?])?;
+    let x = server.upload(&[client.within(8.0).encrypt(&[1.5, -3.0])?])?;
     let (y, polynomial) = server.function(&x, sigmoid, -8.0..=8.0, 1e-4)?;
     println!("degree {}, {} levels", polynomial.degree(), polynomial.levels());
     let y = client.decrypt_real(&server.download(&y)?[0])?;

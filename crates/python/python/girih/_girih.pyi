@@ -562,7 +562,12 @@ class CkksClientKey:
         progress: _Progress = None,
     ) -> CkksEvaluationKeys: ...
     def encrypt(
-        self, values: ArrayLike, *, slots: int | None = None, level: int | None = None
+        self,
+        values: ArrayLike,
+        *,
+        slots: int | None = None,
+        level: int | None = None,
+        magnitude: float = 1.0,
     ) -> CkksCiphertexts: ...
     def decrypt(
         self, ciphertexts: CkksCiphertexts, *, complex: bool = False
@@ -582,7 +587,9 @@ class CkksPublicKey:
     def parameters(self) -> CkksParameters: ...
     @property
     def key_id(self) -> str: ...
-    def encrypt(self, values: ArrayLike, *, slots: int | None = None) -> CkksCiphertexts: ...
+    def encrypt(
+        self, values: ArrayLike, *, slots: int | None = None, magnitude: float = 1.0
+    ) -> CkksCiphertexts: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(

@@ -48,8 +48,15 @@ class _Linear:
         self._intercepts[:rows] = intercepts
         self._rows = rows
 
-    def encrypt(self, client: ckks.ClientKey | ckks.PublicKey, rows: ArrayLike) -> ckks.Ciphertexts:
-        """Encrypts rows of features, of shape (rows, features) or (features,)."""
+    def encrypt(
+        self,
+        client: ckks.ClientKey | ckks.PublicKey,
+        rows: ArrayLike,
+        *,
+        magnitude: float = 1.0,
+    ) -> ckks.Ciphertexts:
+        """Encrypts rows of features, of shape (rows, features) or (features,). No feature may
+        exceed ``magnitude``, which everyone may know who sees the ciphertexts."""
         if not isinstance(client, (ckks.ClientKey, ckks.PublicKey)):
             raise TypeError(f"a key of girih.ckks encrypts, not {type(client).__name__}")
         values = _finite("rows", rows)
@@ -57,7 +64,7 @@ class _Linear:
             raise MismatchError(
                 f"rows of shape {values.shape}: the last length must be {self.features}"
             )
-        return client.encrypt(values, slots=self.slots)
+        return client.encrypt(values, slots=self.slots, magnitude=magnitude)
 
     def bound(self, low: ArrayLike, high: ArrayLike) -> float:
         """The largest size of a result where each feature lies between its low and its high."""

@@ -151,17 +151,22 @@ impl CkksClientKey {
 
     /// Encrypts a vector (slots,) or a batch (vectors, slots) of real or complex numbers. Slots are
     /// a power of two; `slots` pads with zeros. At the highest level unless `level` is given.
-    #[pyo3(signature = (values, *, slots = None, level = None))]
+    ///
+    /// No value may exceed `magnitude`, of complex ones the absolute value. It is public: everyone
+    /// who sees the ciphertext may know it.
+    #[pyo3(signature = (values, *, slots = None, level = None, magnitude = 1.0))]
     fn encrypt(
         &self,
         py: Python<'_>,
         values: &Bound<'_, PyAny>,
         slots: Option<usize>,
         level: Option<usize>,
+        magnitude: f64,
     ) -> PyResult<CkksCiphertexts> {
+        let key = self.0.within(magnitude);
         encrypted(py, values, slots, |vector| match level {
-            None => self.0.encrypt(vector),
-            Some(level) => self.0.encrypt_at(vector, level),
+            None => key.encrypt(vector),
+            Some(level) => key.encrypt_at(vector, level),
         })
     }
 
@@ -258,14 +263,16 @@ impl CkksPublicKey {
     }
 
     /// Encrypts as ClientKey.encrypt does, at the highest level.
-    #[pyo3(signature = (values, *, slots = None))]
+    #[pyo3(signature = (values, *, slots = None, magnitude = 1.0))]
     fn encrypt(
         &self,
         py: Python<'_>,
         values: &Bound<'_, PyAny>,
         slots: Option<usize>,
+        magnitude: f64,
     ) -> PyResult<CkksCiphertexts> {
-        encrypted(py, values, slots, |vector| self.0.encrypt(vector))
+        let key = self.0.within(magnitude);
+        encrypted(py, values, slots, |vector| key.encrypt(vector))
     }
 
     /// The key as bytes that end with a checksum.

@@ -299,7 +299,7 @@ impl ParameterSet {
     /// The built-in set of that name; `M3_R5` is M3 with packing 5, and `BOLT_M3_R5` the same.
     ///
     /// # Errors
-    /// [`Error::UnknownSet`] listing the names there are.
+    /// [`Error::UnknownSet`] with the nearest names there are.
     pub fn by_name(name: &str) -> Result<Self> {
         let bare = name.strip_prefix("BOLT_").unwrap_or(name);
         if let Some(set) = builtin::find(bare) {
@@ -310,9 +310,13 @@ impl ParameterSet {
         {
             return set.with_packing(packing);
         }
-        let known: Vec<_> =
-            Self::all().iter().chain(&Self::insecure()).map(|s| s.name().to_owned()).collect();
-        Err(Error::UnknownSet { name: name.chars().take(64).collect(), known: known.join(", ") })
+        let (real, toys) = (Self::all(), Self::insecure());
+        let nearest = girih_rlwe::nearest(bare, real.iter().chain(&toys).map(Self::name));
+        let elsewhere = match name.contains("CKKS") {
+            true => "; names with CKKS are sets of `girih::ckks` (`CkksParameters::by_name`)",
+            false => "",
+        };
+        Err(Error::UnknownSet { name: name.chars().take(64).collect(), nearest, elsewhere })
     }
 
     /// Every published set and this library's own, with packing 1.

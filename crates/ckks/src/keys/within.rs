@@ -1,0 +1,113 @@
+//! Encryption of values whose magnitude is declared.
+
+use super::{ClientKey, PublicKey};
+use crate::{Ciphertext, Error, Plaintext, Result};
+use num_complex::Complex64;
+
+/// A key that encrypts values up to a declared magnitude: what [`ClientKey::within`] and
+/// [`PublicKey::within`] give.
+///
+/// ```
+/// # use girih_ckks::{CkksParameters, ClientKey};
+/// # fn main() -> girih_ckks::Result<()> {
+/// let client = ClientKey::generate(&CkksParameters::by_name("INSECURE_CKKS_D40_N10")?)?;
+/// assert!(client.encrypt(&[36.6, 41.2]).is_err());
+/// let fever = client.within(50.0).encrypt(&[36.6, 41.2])?;
+/// assert_eq!(fever.noise().magnitude, 50.0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Within<'k, K> {
+    key: &'k K,
+    magnitude: f64,
+}
+
+impl<K> Clone for Within<'_, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Within<'_, K> {}
+
+impl<'k, K> Within<'k, K> {
+    pub(super) fn new(key: &'k K, magnitude: f64) -> Self {
+        Self { key, magnitude }
+    }
+
+    /// The declared magnitude.
+    pub fn magnitude(&self) -> f64 {
+        self.magnitude
+    }
+
+    fn checked(&self, plaintext: &Plaintext) -> Result<f64> {
+        if !(self.magnitude > 0.0 && self.magnitude.is_finite()) {
+            return Err(Error::Value {
+                what: "the declared magnitude".into(),
+                value: self.magnitude.to_string(),
+                rule: "it must be finite and positive".into(),
+            });
+        }
+        plaintext.check_within(self.magnitude)?;
+        Ok(self.magnitude)
+    }
+}
+
+impl Within<'_, ClientKey> {
+    /// [`ClientKey::encrypt`] of values up to this magnitude.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt`]; [`Error::Value`] for a magnitude that is not finite and positive.
+    pub fn encrypt<T: Copy + Into<Complex64>>(&self, values: &[T]) -> Result<Ciphertext> {
+        self.encrypt_at(values, self.key.set().default_level())
+    }
+
+    /// [`ClientKey::encrypt_at`] of values up to this magnitude.
+    ///
+    /// # Errors
+    /// As [`Within::encrypt`]; [`Error::Level`].
+    pub fn encrypt_at<T: Copy + Into<Complex64>>(
+        &self,
+        values: &[T],
+        level: usize,
+    ) -> Result<Ciphertext> {
+        let set = self.key.set();
+        set.check_level("encryption", level)?;
+        let Some(scale) = set.scale(level) else {
+            let rule = "the level has no canonical scale: encode with a scale of your choice and \
+                        use encrypt_plaintext"
+                .into();
+            return Err(Error::Level { operation: "encryption".into(), level, rule });
+        };
+        self.encrypt_plaintext(&self.key.host().encoder().encode(values, scale)?, level)
+    }
+
+    /// [`ClientKey::encrypt_plaintext`] of slots up to this magnitude.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_plaintext`] and [`Within::encrypt`].
+    pub fn encrypt_plaintext(&self, plaintext: &Plaintext, level: usize) -> Result<Ciphertext> {
+        self.key.encrypt_encoded(plaintext, level, self.checked(plaintext)?)
+    }
+}
+
+impl Within<'_, PublicKey> {
+    /// [`PublicKey::encrypt`] of values up to this magnitude.
+    ///
+    /// # Errors
+    /// As for the client key's.
+    pub fn encrypt<T: Copy + Into<Complex64>>(&self, values: &[T]) -> Result<Ciphertext> {
+        let set = self.key.set();
+        let scale = set.scale(set.default_level()).expect("normal levels have one");
+        self.encrypt_plaintext(&self.key.host().encoder().encode(values, scale)?)
+    }
+
+    /// [`PublicKey::encrypt_plaintext`] of slots up to this magnitude.
+    ///
+    /// # Errors
+    /// As for the client key's.
+    pub fn encrypt_plaintext(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
+        self.key.encrypt_encoded(plaintext, self.checked(plaintext)?)
+    }
+}
