@@ -65,7 +65,7 @@ impl IntegerServerKey {
     #[getter]
     fn device_bytes(&self) -> u64 {
         let key = self.0.integers.server();
-        tfhe::EvaluationKeys::expanded_bytes(key.set()) + key.table_bytes() as u64
+        girih::tfhe::EvaluationKeys::expanded_bytes(key.set()) + key.table_bytes() as u64
     }
 
     /// Name of the client key whose integers it works on.
