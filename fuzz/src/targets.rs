@@ -1,10 +1,13 @@
 //! What is read: one entry for each decoder, parser and file format.
 
 use cpu_time::ProcessTime;
-use girih_backend::{NoProgress, TunedPlans, keep_compiled, read_compiled};
+use girih_backend::{
+    NoProgress, TunedPlans, keep_compiled, new_private_folder, read_compiled, write_cache_file,
+};
 use girih_circuit::Netlist;
 use girih_ckks::CkksParameters;
 use girih_discrete::{DiscreteParameters, EncryptedNumbers};
+use girih_integer::{CompressedIntegers, Encrypted, FheBool, FheUint, Integer};
 use girih_rlwe::wire;
 use girih_switching::{SwitchingKeys, SwitchingParameters};
 use girih_tfhe::{
@@ -48,7 +51,8 @@ pub struct Target {
     pub name: &'static str,
     seeds: Vec<Vec<u8>>,
     read: Read,
-    is_sealed: bool,
+    /// Where bytes begin that end with a checksum, if there are any.
+    sealed: Option<usize>,
 }
 
 impl std::fmt::Debug for Target {
@@ -67,7 +71,7 @@ impl Target {
         read: impl Fn(&[u8]) -> Result<Outcome, String> + 'static,
     ) -> Self {
         let read: Read = Box::new(move |bytes, clock| clock.time(|| read(bytes)));
-        Self { name, seeds, read, is_sealed: false }
+        Self { name, seeds, read, sealed: None }
     }
 
     /// Good inputs.
@@ -76,8 +80,8 @@ impl Target {
     }
 
     pub(crate) fn seal(&self, bytes: &mut [u8]) {
-        if self.is_sealed {
-            wire::reseal(bytes);
+        if let Some(sealed) = self.sealed.and_then(|start| bytes.get_mut(start..)) {
+            wire::reseal(sealed);
         }
     }
 
@@ -149,7 +153,16 @@ fn serialized<S: 'static, T: 'static, E: Display + 'static>(
         }
     });
     // They end with a checksum.
-    Target { name, seeds, read: judge, is_sealed: true }
+    Target { name, seeds, read: judge, sealed: Some(0) }
+}
+
+impl Target {
+    /// The same where a line comes before what ends with a checksum.
+    fn after_a_line(mut self) -> Self {
+        let line = self.seeds.first().and_then(|seed| seed.iter().position(|&byte| byte == b'\n'));
+        self.sealed = line.map(|end| end + 1);
+        self
+    }
 }
 
 /// A key that is the same each time.
@@ -183,11 +196,36 @@ fn discrete_client(set: &DiscreteParameters) -> girih_discrete::ClientKey {
     girih_discrete::ClientKey::generate_seeded_for_tests(set, [1; 32]).expect("a checked set")
 }
 
-/// A file in the system's temporary folder that only this process writes.
-fn scratch_file(name: &str) -> PathBuf {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    std::env::temp_dir().join(format!("girih-fuzz-{}-{count}-{name}", std::process::id()))
+/// The largest built-in set of no security that integers work on.
+fn integer_sets() -> Vec<ParameterSet> {
+    vec![ParameterSet::by_name("INSECURE_INTEGERS").expect("built in")]
+}
+
+/// A folder of its own in the system's temporary folder, and a file in it. Files of a cache are
+/// read from folders that nobody else can write.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let folder = new_private_folder("girih-fuzz").expect("the temporary folder is writable");
+        Self(folder.join(name))
+    }
+
+    /// The bytes of what `write` writes there.
+    fn written(name: &str, write: impl FnOnce(&std::path::Path)) -> Vec<u8> {
+        let scratch = Self::new(name);
+        write(&scratch.0);
+        std::fs::read(&scratch.0).expect("written")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays in a temporary folder harms nobody.
+        if let Some(folder) = self.0.parent() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
 }
 
 /// Reads files of a format through a file that is written first.
@@ -196,12 +234,11 @@ fn of_file(
     seed: Vec<u8>,
     read: fn(&std::path::Path) -> Result<bool, String>,
 ) -> Target {
-    let path = scratch_file(name);
+    let scratch = Scratch::new(name);
     Target::new(name, vec![seed], move |bytes| {
-        std::fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
-        let result = read(&path);
-        let _ = std::fs::remove_file(&path);
-        match result {
+        let path = &scratch.0;
+        write_cache_file(path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
+        match read(path) {
             Ok(true) => Ok(Outcome::Accepted),
             Ok(false) => Ok(Outcome::Refused),
             Err(error) => refused(error),
@@ -232,14 +269,12 @@ const BRISTOL: &str = "5 8\n2 2 1\n1 2\n\n2 1 0 1 3 XOR\n2 1 3 2 6 XOR\n2 1 0 1 
 /// Everything that reads bytes from elsewhere.
 pub fn targets() -> Vec<Target> {
     let files = sets().iter().map(ParameterSet::to_toml).collect();
-    let plans = scratch_file("plans");
-    TunedPlans::default().write(&plans).expect("the temporary folder is writable");
-    let tuned = std::fs::read(&plans).expect("written");
-    let _ = std::fs::remove_file(&plans);
-    let kernel = scratch_file("kernel");
-    keep_compiled(&kernel, b"machine code").expect("the temporary folder is writable");
-    let compiled = std::fs::read(&kernel).expect("written");
-    let _ = std::fs::remove_file(&kernel);
+    let tuned = Scratch::written("plans", |path| {
+        TunedPlans::default().write(path).expect("the temporary folder is writable");
+    });
+    let compiled = Scratch::written("kernel", |path| {
+        keep_compiled(path, b"machine code").expect("the temporary folder is writable");
+    });
     vec![
         serialized(
             "client key",
@@ -309,6 +344,45 @@ pub fn targets() -> Vec<Target> {
             SeededCiphertexts::to_bytes,
         ),
         serialized(
+            "integers",
+            integer_sets(),
+            |set| {
+                let numbers = Encrypted::<FheUint<8>>::encrypt(&tfhe_client(set), &[3u8, 200]);
+                numbers.expect("two numbers").to_bytes().expect("serializes")
+            },
+            Encrypted::<FheUint<8>>::from_bytes,
+            Encrypted::<FheUint<8>>::from_bytes_for,
+            Encrypted::<FheUint<8>>::to_bytes,
+        )
+        .after_a_line(),
+        serialized(
+            "conditions",
+            integer_sets(),
+            |set| {
+                let bits = Encrypted::<FheBool>::encrypt(&tfhe_client(set), &[true, false]);
+                bits.expect("two bits").to_bytes().expect("serializes")
+            },
+            Encrypted::<FheBool>::from_bytes,
+            Encrypted::<FheBool>::from_bytes_for,
+            Encrypted::<FheBool>::to_bytes,
+        )
+        .after_a_line(),
+        serialized(
+            "compressed integers",
+            integer_sets(),
+            |set| {
+                // Two messages of two digits each.
+                let batch = tfhe_client(set).encrypt(&[3, 12], 16).expect("two ciphertexts");
+                let results = batch.compress(16).expect("fresh ones are read");
+                let line = format!("girih 1 compressed {}\n", FheUint::<8>::NAME);
+                [line.into_bytes(), results.to_bytes().expect("serializes")].concat()
+            },
+            CompressedIntegers::<FheUint<8>>::from_bytes,
+            CompressedIntegers::<FheUint<8>>::from_bytes_for,
+            CompressedIntegers::<FheUint<8>>::to_bytes,
+        )
+        .after_a_line(),
+        serialized(
             "public key",
             sets().into_iter().filter(|set| set.shape().is_torus()).collect(),
             |set| {
@@ -343,6 +417,22 @@ pub fn targets() -> Vec<Target> {
             ckks_sets(),
             |set| {
                 let kinds = [girih_ckks::KeyKind::Galois(5)];
+                let client = ckks_client(set);
+                let keys = girih_ckks::EvaluationKeys::generate(&client, kinds, &NoProgress);
+                keys.expect("memory").to_bytes().expect("serializes")
+            },
+            girih_ckks::EvaluationKeys::from_bytes,
+            girih_ckks::EvaluationKeys::from_bytes_for,
+            girih_ckks::EvaluationKeys::to_bytes,
+        ),
+        serialized(
+            "CKKS keys up to a level",
+            ckks_sets(),
+            |set| {
+                let kinds = [
+                    girih_ckks::KeyKind::Galois(5).up_to(1),
+                    girih_ckks::KeyKind::Multiplication.up_to(0),
+                ];
                 let client = ckks_client(set);
                 let keys = girih_ckks::EvaluationKeys::generate(&client, kinds, &NoProgress);
                 keys.expect("memory").to_bytes().expect("serializes")

@@ -17,6 +17,7 @@
 //! | [`discrete`] | published vectors and look-ups of exact numbers in slots |
 //! | [`switching`] | from CKKS to TFHE and back |
 //! | [`soak`] | random calls from several threads, for as long as wanted |
+//! | `figures` | figures of security in `docs/`, as sets say them of themselves |
 //! | [`book`] | the chapters of `docs/`, their links and samples |
 //!
 //! The first five know the bootstrap family alone (`src/bootstrap/`), those up to [`tables`] what
@@ -27,6 +28,8 @@ pub mod book;
 pub mod bootstrap;
 pub mod ckks;
 pub mod discrete;
+#[cfg(test)]
+mod figures;
 pub mod poly;
 pub mod soak;
 pub mod switching;

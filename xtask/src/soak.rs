@@ -4,7 +4,7 @@
 use crate::record::{check_file, commit, today};
 use anyhow::{Context, Result, bail};
 use girih::{Device, DeviceKind, ParameterSet};
-use girih_backend::write_cache_file;
+use girih_backend::write_whole_file;
 use girih_conformance::soak::{self, Kind, Tally};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -110,7 +110,7 @@ impl Record {
     /// Whole or not at all: a run may be broken off while it writes.
     fn write(&self, file: &str) -> Result<()> {
         let text = serde_json::to_string_pretty(self)? + "\n";
-        write_cache_file(Path::new(file), text.as_bytes()).with_context(|| file.to_owned())
+        write_whole_file(Path::new(file), text.as_bytes()).with_context(|| file.to_owned())
     }
 }
 

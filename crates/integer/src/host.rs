@@ -164,14 +164,19 @@ impl<T: Integer> Encrypted<T> {
     /// [`Error::Malformed`] for bytes of anything else than integers of this kind and width, and as
     /// [`LweCiphertexts::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let header = header::<T>();
-        let Some(rest) = bytes.strip_prefix(&header[..]) else {
-            return Err(Error::Malformed(format!(
-                "these bytes do not begin with {:?}",
-                String::from_utf8_lossy(&header)
-            )));
-        };
-        let ciphertexts = LweCiphertexts::from_bytes(rest)?;
+        Self::of(LweCiphertexts::from_bytes(without_header::<T>(bytes)?)?)
+    }
+
+    /// The same for integers of `set` and no other: whatever else these bytes may hold is refused
+    /// before it is looked at.
+    ///
+    /// # Errors
+    /// As [`Encrypted::from_bytes`], and for integers of another set.
+    pub fn from_bytes_for(set: &ParameterSet, bytes: &[u8]) -> Result<Self> {
+        Self::of(LweCiphertexts::from_bytes_for(set, without_header::<T>(bytes)?)?)
+    }
+
+    fn of(ciphertexts: LweCiphertexts) -> Result<Self> {
         let messages = ciphertexts.messages();
         if !messages.is_multiple_of(T::digits()) {
             return Err(Error::Malformed(format!(
@@ -181,6 +186,14 @@ impl<T: Integer> Encrypted<T> {
         }
         Ok(Self::new(ciphertexts, messages / T::digits()))
     }
+}
+
+fn without_header<T: Integer>(bytes: &[u8]) -> Result<&[u8]> {
+    let header = header::<T>();
+    bytes.strip_prefix(&header[..]).ok_or_else(|| {
+        let header = String::from_utf8_lossy(&header);
+        Error::Malformed(format!("these bytes do not begin with {header:?}"))
+    })
 }
 
 /// What bytes of such integers begin with.

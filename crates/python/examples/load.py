@@ -46,7 +46,7 @@ class Bits:
     def __init__(self, name: str, size: int) -> None:
         self.client = girih.ClientKey.generate(name)
         self.keys, self.size = self.client.evaluation_keys(), size
-        self.path = f"/keys/{self.client.key_id}/nand"
+        self.path = f"/keys/{self.keys.key_id}-{self.keys.digest}/nand"
 
     def request(self, rng):
         a, b = rng.integers(0, 2, (2, self.size)).astype(bool)
@@ -62,7 +62,7 @@ class Vectors:
     def __init__(self, name: str, size: int) -> None:
         self.client = ckks.ClientKey.generate(name)
         self.keys, self.size = self.client.evaluation_keys(), size
-        self.path = f"/keys/{self.client.key_id}/multiply"
+        self.path = f"/keys/{self.keys.key_id}-{self.keys.digest}/multiply"
 
     def request(self, rng):
         x, y = rng.uniform(-1, 1, (2, self.size, 16))

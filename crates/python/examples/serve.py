@@ -4,14 +4,15 @@
 
 | request | answer |
 |---|---|
-| PUT /keys/{key_id} | keeps the evaluation keys of the body, `girih.wire.to_bytes(keys)` |
-| GET /keys/{key_id} | 204 where there are keys of that name, 404 where there are none |
-| POST /keys/{key_id}/{operation} | `girih.wire.to_bytes(a, ..)` in, bytes of the result out |
+| PUT /keys/{key_id} | keeps the keys of the body, `girih.wire.to_bytes(keys)`; says their name |
+| GET /keys/{name} | 204 where there are keys of that name, 404 where there are none |
+| POST /keys/{name}/{operation} | `girih.wire.to_bytes(a, ..)` in, bytes of the result out |
 | GET /statistics | requests, calls that they took, loaded keys and process of one worker |
 
-Refusals are a status and a line of text. Keys lie in a folder and survive every process; workers
-keep those in memory that were used last. What waits for the same keys and operation is computed
-together.
+A name is `key_id-digest`, which no other keys have; the key_id alone will do for as long as one set
+of keys says that it is theirs. Refusals are a status and a line of text. Keys lie in a folder and
+survive every process; workers keep those in memory that were used last. What waits for the same
+keys and operation is computed together.
 
 The service knows nobody. It listens on loopback, and a proxy before it has to say who may store
 keys, who may compute with them, how often, and how large bodies may be: it encrypts the connection
@@ -84,20 +85,21 @@ class Worker:
         """Tells Ray Serve which keys this worker has seen, so that it is sent them again."""
         return key_id
 
-    async def compute(self, key_id: str, operation: str, body: bytes) -> tuple[int, bytes]:
+    async def compute(self, name: str, operation: str, body: bytes) -> tuple[int, bytes]:
         """Status and body of the answer."""
         try:
             await self.known(serve.get_multiplexed_model_id())
             number, work = OPERATIONS[operation]
-            stored = self.folder[key_id]
+            stored = self.folder[name]
             arrays = await asyncio.to_thread(girih.wire.from_bytes, body)
             if len(arrays) != number:
                 return 422, f"{operation} takes {number} arrays, not {len(arrays)}".encode()
             found = girih.wire.key_id(*arrays)
-            if found != key_id:
-                return 422, f"these ciphertexts are under {found}, not {key_id}".encode()
+            if found != stored.key_id:
+                why = f"these ciphertexts are under {found}, not {stored.key_id}"
+                return 422, why.encode()
             result = await self.batcher.run(
-                (key_id, operation),
+                (stored.name, operation),
                 lambda: girih.worker.server(stored, self.device),
                 work,
                 *arrays,
@@ -162,16 +164,17 @@ class Front:
         return b"".join(parts)
 
     async def put(self, key_id: str, body: bytes) -> tuple[int, bytes]:
-        await asyncio.to_thread(self.folder.put, body, key_id)
-        return 201, b"kept"
+        stored = await asyncio.to_thread(self.folder.put, body, key_id)
+        return 201, stored.name.encode()
 
     async def compute(self, path: str, body: bytes) -> tuple[int, bytes]:
-        key_id, operation = path.split("/")
-        self.folder[key_id]  # raises for keys that are not there, before a worker hears of them
-        workers = self.workers.options(multiplexed_model_id=key_id)
+        asked, operation = path.split("/")
+        # Raises for keys that are not there, before a worker hears of them.
+        name = self.folder[asked].name
+        workers = self.workers.options(multiplexed_model_id=name)
         for attempt in range(RETRIES + 1):
             try:
-                return await workers.compute.remote(key_id, operation, body)
+                return await workers.compute.remote(name, operation, body)
             except (ray.exceptions.RayActorError, serve.exceptions.ReplicaUnavailableError):
                 # The worker was lost with the request. Computing it again changes nothing.
                 if attempt == RETRIES:

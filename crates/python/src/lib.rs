@@ -41,6 +41,9 @@ mod _girih {
         table::{Function, LookUpTable},
     };
 
+    #[pymodule_export]
+    use crate::wire::unpickle;
+
     /// The version of the package.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

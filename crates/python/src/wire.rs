@@ -4,9 +4,10 @@ use crate::arrays;
 use crate::call::compute;
 use crate::errors::Failure;
 use girih::{ckks, tfhe};
-use pyo3::PyTypeInfo;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use std::sync::OnceLock;
 
 /// What has a wire form.
 pub trait Wire: Send + Sync + Sized {
@@ -145,15 +146,74 @@ pub fn buffers<'py>(
     PyList::new(py, all.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// What `__reduce_ex__` of the class `C` returns, whose static `from_bytes` reads `bytes`.
+/// A digest of bytes, or of several in this order: computed once, since keys do not change.
+#[derive(Default)]
+pub struct Digest(OnceLock<String>);
+
+impl Digest {
+    /// 32 hexadecimal digits of the BLAKE3 hash of `how` they are used and what they are written
+    /// as.
+    ///
+    /// # Errors
+    /// As [`Wire::write`].
+    pub fn of<T: Wire>(&self, py: Python<'_>, how: &str, values: &[&T]) -> PyResult<String> {
+        if let Some(known) = self.0.get() {
+            return Ok(known.clone());
+        }
+        let hash = compute(py, || {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&(how.len() as u64).to_le_bytes()).update(how.as_bytes());
+            for value in values {
+                let bytes = value.write()?;
+                let bytes = bytes.as_ref();
+                hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+            }
+            Ok::<_, T::Error>(hasher.finalize())
+        })?;
+        Ok(self.0.get_or_init(|| hash.to_hex()[..32].to_owned()).clone())
+    }
+}
+
+/// What reads pickles: classes of the native module, and their static methods.
+const READERS: [(&str, &str); 8] = [
+    ("CkksEvaluationKeys", "from_bytes"),
+    ("CkksParameters", "from_toml"),
+    ("CkksPublicKey", "from_bytes"),
+    ("EncryptedBits", "from_bytes"),
+    ("EvaluationKeys", "from_bytes"),
+    ("IntegerCiphertexts", "from_bytes"),
+    ("ParameterSet", "from_toml"),
+    ("Polynomial", "from_chebyshev"),
+];
+
+/// What pickles call. A function of this module is all that they name: whoever reads pickles by a
+/// list of names need not allow `getattr`, by which a pickle reaches everything.
 ///
 /// # Errors
-/// As [`buffer`].
-pub fn reduce<'py, C: PyTypeInfo>(
+/// `ValueError` for a class that is not pickled, and those of its static method.
+#[pyfunction]
+#[pyo3(name = "_unpickle", signature = (class_name, *arguments))]
+pub fn unpickle<'py>(
     py: Python<'py>,
-    bytes: Bound<'py, PyBytes>,
-    protocol: i32,
+    class_name: &str,
+    arguments: &Bound<'py, PyTuple>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let read = py.get_type::<C>().getattr("from_bytes")?;
-    Ok((read, (buffer(py, bytes, protocol)?,)).into_pyobject(py)?.into_any())
+    let Some((_, method)) = READERS.iter().find(|(name, _)| *name == class_name) else {
+        let name: String = class_name.chars().take(40).collect();
+        return Err(PyValueError::new_err(format!("no class {name:?} is pickled")));
+    };
+    py.import("girih._girih")?.getattr(class_name)?.call_method1(*method, arguments)
+}
+
+/// What `__reduce_ex__` of a class returns, which [`unpickle`] reads again: `arguments` begin with
+/// its name in the native module, and go on with what its static method takes.
+///
+/// # Errors
+/// Those of Python.
+pub fn reduce<'py>(
+    py: Python<'py>,
+    arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let read = py.import("girih._girih")?.getattr("_unpickle")?;
+    Ok((read, arguments).into_pyobject(py)?.into_any())
 }

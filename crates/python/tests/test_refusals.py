@@ -253,7 +253,7 @@ def test_trees_are_as_deep_as_they_like():
         (lambda c: girih.worker.limit(-1), ValueError, "negative"),
         (lambda c: girih.worker.KeyFolder(5), TypeError, "a folder is a path"),
         (lambda c: girih.worker.KeyFolder("x\0y"), ValueError, "no folder of keys"),
-        (lambda c: girih.worker.StoredKeys("x", "y"), ValueError, "hexadecimal"),
+        (lambda c: girih.worker.StoredKeys("x", "y", "0" * 32), ValueError, "hexadecimal"),
         (lambda c: girih.wire.to_bytes(c), TypeError, "evaluation keys have bytes"),
         (lambda c: girih.wire.from_bytes(c.to_bytes()), ValueError, "begin with"),
         (lambda c: girih.columns.Columns(c, len, ["a"], "b"), TypeError, "evaluation keys"),

@@ -4,10 +4,13 @@ import asyncio
 import json
 import os
 import pickle
+import pickletools
+import random
 import struct
 import subprocess
 import sys
 import threading
+import time
 import zlib
 from pathlib import Path
 
@@ -125,8 +128,14 @@ def set_entry(**fields):
         (set_entry(shape=[-2]), "shape of bits"),
         (set_entry(shape=[2**60]), "shape of bits"),
         (set_entry(shape="2"), "shape of bits"),
-        (set_entry(shape=[2**40, 2**40]), "no shape"),
-        (set_entry(shape=[0]), "no ciphertexts"),
+        (set_entry(shape=[2**40, 2**40]), "shape of bits"),
+        (set_entry(shape=[0]), "shape of bits"),
+        (set_entry(shape=[0, 2**48, 2**48]), "shape of bits"),
+        (set_entry(shape=[1] * 65), "shape of bits"),
+        (set_entry(shape=[2**47] * 200_000), "shape of bits"),
+        (set_entry(kind="messages", bits=2**40), "bits of messages"),
+        (set_entry(kind="messages", bits=65), "bits of messages"),
+        (set_entry(kind="instances", instances=2**48), "an entry of instances"),
         (set_entry(shape=[3]), "no shape"),
         (set_entry(lengths=[]), "0 parts"),
         (set_entry(lengths=[1, 1]), "2 parts"),
@@ -140,6 +149,109 @@ def test_headers_that_lie(client, change, message):
     data = wire.to_bytes(client.encrypt([True, False]))
     with pytest.raises((errors.MalformedError, errors.MismatchError), match=message):
         wire.from_bytes(with_header(data, change))
+
+
+def test_a_long_header_takes_no_long_time(client):
+    """Half a second for 1.6 MB, whatever it says; ten seconds went into one product once."""
+    data = wire.to_bytes(client.encrypt([True, False]))
+    headers = [
+        set_entry(shape=[2**47] * 100_000),
+        set_entry(shape=[1] * 800_000),
+        set_entry(lengths=[2**47] * 100_000),
+        set_entry(kind="x" * 1_600_000),
+        lambda h: b"1" * 1_600_000,
+        lambda h: b'[{"a":' * 260_000,
+    ]
+    for change in headers:
+        lying = with_header(data, change)
+        start = time.process_time()
+        with pytest.raises(errors.MalformedError):
+            wire.from_bytes(lying)
+        assert time.process_time() - start < 0.5, lying[:60]
+
+
+def test_random_headers_are_refused_or_right(client, ckks_client, integer_client, keys):
+    """Changed entries, values and bytes: an array that says the same, or a refusal in words."""
+    rng = random.Random(5)
+    seeds = [
+        wire.to_bytes(client.encrypt([True, False]), client.encrypt([1, 2], bits=2)),
+        wire.to_bytes(ckks_client.encrypt([0.5, 0.25]), integer_client.encrypt_integers([1, 2])),
+        wire.to_bytes(girih.EncryptedBits.encrypt(client, [[1, 0]])),
+    ]
+    values = [
+        0, 1, 2, -1, 64, 65, 2**31, 2**32, 2**48, 2**63, 2**64, 2**70, 1.5, 1e999, True, None, "",
+        "bits", "messages", "vectors", "instances", "integers", "keys", [], [0], [1], [2], [2**48],
+        [2**40, 2**40], [1] * 70, ["x"], [None], {}, {"kind": "bits"},
+    ]  # fmt: skip
+
+    def change(header):
+        for _ in range(rng.randrange(1, 4)):
+            if not header:
+                return header
+            entry = rng.choice(header)
+            action = rng.randrange(5)
+            if action == 0:
+                entry[rng.choice(sorted(entry) or ["kind"])] = rng.choice(values)
+            elif action == 1:
+                entry.pop(rng.choice(sorted(entry) or ["kind"]), None)
+            elif action == 2:
+                header.insert(rng.randrange(len(header) + 1), dict(entry))
+            elif action == 3:
+                header.remove(entry)
+            else:
+                kind = rng.choice(sorted(wire._FIELDS))
+                entry.clear()
+                fields = {field: rng.choice(values) for field in wire._FIELDS[kind]}
+                entry.update(kind=kind, lengths=[rng.choice([0, 1, 100, 2**48])], **fields)
+        return header
+
+    accepted = 0
+    for number in range(3000):
+        data = with_header(seeds[number % len(seeds)], change)
+        if number % 3 == 0:
+            place = rng.randrange(len(data))
+            data = data[:place] + bytes([rng.randrange(256)]) + data[place + 1 :]
+        start = time.process_time()
+        try:
+            things = wire.from_bytes(data)
+        except errors.Error as error:
+            assert 0 < len(str(error)) < 1000 and "\n" not in str(error), number
+        else:
+            accepted += 1
+            assert [e["kind"] for e in wire.describe(wire.to_bytes(*things))] == [
+                e["kind"] for e in wire.describe(data)
+            ]
+        assert time.process_time() - start < 0.5, number
+    assert accepted > 0
+
+
+def test_pickles_name_functions_of_the_module_alone(client, keys, ckks_client, ckks_keys):
+    """Whoever loads pickles by a list of names need not allow getattr, which reaches anything."""
+    things = [
+        keys,
+        ckks_keys,
+        ckks_client.public_key(),
+        client.parameters,
+        ckks_client.parameters,
+        client.encrypt([True]),
+        ckks_client.encrypt([1.0, 2.0]),
+        girih.EncryptedBits.encrypt(client, [[1, 0]]),
+        ckks.Polynomial.from_chebyshev([0.5, 1.0], (-1, 1)),
+    ]
+    for thing in things:
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            data = pickle.dumps(thing, protocol)
+            used = {
+                argument
+                for opcode, argument, _ in pickletools.genops(data)
+                if opcode.name in ("GLOBAL", "SHORT_BINUNICODE", "BINUNICODE")
+                and isinstance(argument, str)
+                and ("getattr" in argument or "builtins" in argument)
+            }
+            assert not used, (thing, protocol, used)
+            assert type(pickle.loads(data)) is type(thing)
+    with pytest.raises(ValueError, match="no class 'ClientKey' is pickled"):
+        girih._girih._unpickle("ClientKey", b"")
 
 
 def test_headers_of_other_keys(client, stranger, keys):
@@ -229,7 +341,9 @@ def test_a_folder_of_keys(tmp_path, client, keys, ckks_keys, stranger, clean_wor
     stored = folder.put(keys)
     assert folder.put(keys) == stored and len(folder) == 1
     assert folder.put(wire.to_bytes(ckks_keys), ckks_keys.key_id).load().kinds == ckks_keys.kinds
-    assert set(folder) == {client.key_id, ckks_keys.key_id}
+    names = {f"{k.key_id}-{k.digest}" for k in (keys, ckks_keys)}
+    assert set(folder) == names and stored.name in names and folder[stored.name] == stored
+    assert stored.name in folder and f"{client.key_id}-{ckks_keys.digest}" not in folder
     assert client.key_id in folder and stranger.key_id not in folder and 5 not in folder
     assert folder[client.key_id] == stored and len(pickle.dumps(stored)) < 1000
     assert folder.nbytes == sum(f.stat().st_size for f in (tmp_path / "keys").iterdir())
@@ -294,14 +408,50 @@ def test_a_folder_refuses(tmp_path, client, keys, stranger, ckks_client):
     with pytest.raises(TypeError):
         folder.put(client)
     assert len(folder) == 0 and list(tmp_path.iterdir()) == []
-    # Whoever came first keeps the name.
-    folder.put(ckks_client.evaluation_keys(rotations=[1]))
-    with pytest.raises(errors.MismatchError, match="other keys"):
-        folder.put(ckks_client.evaluation_keys(rotations=[2]))
     full = worker.KeyFolder(tmp_path, limit=folder.nbytes + len(data) - 1)
     with pytest.raises(errors.MismatchError, match="remove others"):
         full.put(keys)
     worker.KeyFolder(tmp_path, limit=folder.nbytes + len(data)).put(keys)
+
+
+def test_keys_under_the_name_of_another_client(tmp_path, client, keys, clean_worker):
+    """They are found by their bytes: by their name they would take that client's place."""
+    # Other keys of one name: for whoever looks at names alone, those of a stranger.
+    forged = client.evaluation_keys()
+    assert (forged.key_id, forged.kinds) == (keys.key_id, keys.kinds)
+    assert forged.digest != keys.digest
+    copy = pickle.loads(pickle.dumps(keys))
+    assert copy.digest == keys.digest and len(keys.digest) == 32
+    own, other = worker.server(keys, "cpu"), worker.server(forged, "cpu")
+    assert worker.server(copy, "cpu") is own and other is not own
+    a = client.encrypt([True, False])
+    both = worker.run(keys, lambda server, a: a & a, a, device="cpu")
+    assert client.decrypt(both).tolist() == [True, False]
+    # In a folder, whoever comes first: side by side.
+    for first, second in ((keys, forged), (forged, keys)):
+        folder = worker.KeyFolder(tmp_path / first.digest)
+        stored, beside = folder.put(first), folder.put(second)
+        assert len(folder) == 2 and stored.path != beside.path
+        assert stored.load().digest == first.digest and beside.load().digest == second.digest
+        assert worker.server(folder[f"{client.key_id}-{keys.digest}"], "cpu") is own
+        with pytest.raises(errors.MismatchError, match="2 different keys"):
+            folder[client.key_id]
+        # One file in the place of another is noticed.
+        os.replace(beside.path, stored.path)
+        with pytest.raises(errors.MalformedError, match="another digest"):
+            stored.load()
+
+
+def test_a_limit_counts_what_servers_hold(keys, ckks_keys, clean_worker):
+    server = worker.server(keys, "cpu")
+    # Masks are a seed in bytes, and words where keys are loaded.
+    assert server.device_bytes > 2 * keys.nbytes
+    vectors = worker.server(ckks_keys, "cpu")
+    assert len(worker.loaded()) == 2
+    worker.limit(server.device_bytes + vectors.device_bytes)
+    assert len(worker.loaded()) == 2
+    worker.limit(server.device_bytes + vectors.device_bytes - 1)
+    assert worker.loaded() == [ckks_keys.key_id]
 
 
 def test_files_that_were_changed(tmp_path, client, keys, stranger, clean_worker):

@@ -439,7 +439,9 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "wire.to_bytes": (wire.to_bytes, (bits, vectors), {}),
         "worker.KeyFolder.put": (o["folder"].put, (keys, keys.key_id), {}),
         "worker.KeyFolder.remove": (worker.KeyFolder(o["folder"].path / "x").remove, ("0",), {}),
-        "worker.StoredKeys": (worker.StoredKeys, (stored.path, stored.key_id), {}),
+        "worker.StoredKeys": (
+            worker.StoredKeys, (stored.path, stored.key_id, stored.digest), {},
+        ),
         "worker.call": (worker.call, (server, lambda server, a: ~a, bits), {}),
         "worker.limit": (worker.limit, (4 << 30,), {}),
         "worker.on_host": (worker.on_host, (o["resident"],), {}),

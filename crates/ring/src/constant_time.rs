@@ -1,7 +1,7 @@
 //! What is computed of secret values: no branch, no division and no memory address depends on them.
 //!
-//! Moduli and shifts are public. The test `constant_time` compiles this file and reads the machine
-//! code, so it stands alone: nothing here comes from the rest of the crate.
+//! Moduli and shifts are public. The test `constant_time` of all crates runs what is built of these
+//! one instruction at a time and compares the steps.
 
 /// A small signed value modulo p, in `[0, p)`, for `-p <= x < p`.
 #[must_use]
@@ -74,7 +74,7 @@ pub fn divide(x: u128, divisor: u64) -> u128 {
         let next = remainder << 1 | (x >> bit) as u64 & 1;
         let (difference, borrow) = next.overflowing_sub(divisor);
         // Hidden from the compiler, which makes a branch of it otherwise.
-        let taken = std::hint::black_box(1 ^ borrow as u64);
+        let taken = hide(1 ^ borrow as u64);
         remainder = next ^ (next ^ difference) & taken.wrapping_neg();
         quotient = quotient << 1 | taken as u128;
     }
@@ -98,14 +98,23 @@ const fn montgomery(x: u32, y: u32, p: u32, neg_inverse: u32) -> u32 {
     subtract_once(((product + m as u64 * p as u64) >> 32) as u32, p)
 }
 
-/// All ones unless `x` is 0.
+/// The same word, of which the compiler knows nothing any more: a word that it knows to be one of
+/// two it may turn into a branch.
+#[must_use]
+#[inline]
+pub const fn hide<T: Copy>(word: T) -> T {
+    std::hint::black_box(word)
+}
+
+/// All ones unless `x` is 0; the compiler does not know that it is a mask.
 #[must_use]
 #[inline]
 pub const fn nonzero_mask(x: u32) -> u32 {
-    ((x | x.wrapping_neg()) as i32 >> 31) as u32
+    hide(((x | x.wrapping_neg()) as i32 >> 31) as u32)
 }
 
-/// `mask` of all ones: `a`; of zeros: `b`.
+/// `mask` of all ones: `a`; of zeros: `b`. Where the compiler could know that the mask is one, it
+/// is to come from [`hide`].
 #[must_use]
 #[inline]
 pub const fn select(mask: u32, a: u32, b: u32) -> u32 {
@@ -181,13 +190,13 @@ impl Leading {
     }
 }
 
-/// All ones if `a == b`, else 0.
+/// All ones if `a == b`, else 0; the compiler does not know that it is a mask.
 #[must_use]
 #[inline]
 pub const fn equal_mask(a: i64, b: i64) -> u64 {
     let difference = (a ^ b) as u64;
     // The top bit of (d | -d) is set unless d is 0.
-    ((difference | difference.wrapping_neg()) >> 63).wrapping_sub(1)
+    hide(((difference | difference.wrapping_neg()) >> 63).wrapping_sub(1))
 }
 
 #[cfg(test)]

@@ -3,11 +3,21 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// Largest length of a file, in bytes. Those of the largest sets have a few thousand.
+pub const LONGEST: usize = 64 << 10;
+
 /// Reads the fields.
 ///
 /// # Errors
-/// A sentence that names the line or field that is unknown, missing or of the wrong type.
+/// A sentence that names the line or field that is unknown, missing or of the wrong type; for a
+/// text of more than [`LONGEST`] bytes before any of it is read.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    if text.len() > LONGEST {
+        return Err(format!(
+            "a parameter file has at most {LONGEST} bytes, and this text has {}",
+            text.len()
+        ));
+    }
     toml::from_str(text).map_err(|error| one_sentence(text, &error))
 }
 
@@ -58,6 +68,18 @@ mod tests {
         let text = write(&fields);
         assert_eq!(text, "name = \"A\"\nsize = 3\n");
         assert_eq!(read(&text), Ok(fields));
+    }
+
+    /// By its length alone, so that nobody waits for what is no parameter file.
+    #[test]
+    fn what_is_too_long_is_refused_unread() {
+        let of = |len: usize| format!("{:len$}", "name = \"A\"\nsize = 3\n");
+        assert_eq!(read(&of(LONGEST)), Ok(Fields { name: "A".into(), size: 3 }));
+        let error = read::<Fields>(&of(LONGEST + 1)).expect_err("too long");
+        assert_eq!(error, "a parameter file has at most 65536 bytes, and this text has 65537");
+        // Nested brackets would be followed to their end.
+        let nested = format!("x = {}", "[".repeat(LONGEST));
+        assert!(read::<Fields>(&nested).expect_err("too long").contains("at most 65536"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The user's cache folder: compiled kernels and tuned plans are kept there between runs.
 
+use super::private::{private_folder, read_private, write_new};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -45,9 +46,11 @@ pub fn keep_compiled(path: &Path, data: &[u8]) -> std::io::Result<()> {
 /// What [`keep_compiled`] stored in `path`; nothing where there is no file.
 ///
 /// # Errors
-/// A sentence, where it cannot be read or is damaged: the kernel is to be compiled anew.
+/// A sentence, where it cannot be read, is damaged, or may have been written by somebody else (it
+/// or its folder belongs to another user, others can write it, or it is a link): the kernel is to
+/// be compiled anew.
 pub fn read_compiled(path: &Path) -> Result<Option<Vec<u8>>, String> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match read_private(path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => {
@@ -69,20 +72,59 @@ pub fn read_compiled(path: &Path) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
+/// The bytes of a file of the cache folder, as [`read_compiled`] checks them.
+///
+/// # Errors
+/// Those of the file system; [`std::io::ErrorKind::PermissionDenied`] for what somebody else may
+/// have written.
+pub(super) fn read_cache_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    read_private(path)
+}
+
+/// [`write_whole_file`] in a folder, and to a file, that nobody but the user can read or write: on
+/// Unix of modes 0700 and 0600, whatever the umask.
+///
+/// # Errors
+/// Those of the file system; [`std::io::ErrorKind::PermissionDenied`] in words for a folder of
+/// another user, or one that others can write.
+pub fn write_cache_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        // Folders of devices lie in the cache folder itself.
+        match (folder.parent(), cache_folder()) {
+            (Some(above), Some(cache)) if above == cache => private_folder(above)?,
+            _ => {}
+        }
+        private_folder(folder)?;
+    }
+    replace(path, bytes, true)
+}
+
 /// Writes a whole file or nothing: first under a name beside it that nobody else writes at the same
 /// time, neither another process nor another thread of this one, so that a reader never sees half
 /// of it.
 ///
 /// # Errors
 /// Those of the file system.
-pub fn write_cache_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn write_whole_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
+    replace(path, bytes, false)
+}
+
+fn replace(path: &Path, bytes: &[u8], is_private: bool) -> std::io::Result<()> {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.{}.tmp", std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed)));
-    let done = std::fs::write(&name, bytes).and_then(|()| std::fs::rename(&name, path));
+    let name = PathBuf::from(name);
+    let done = match write_new(&name, bytes, is_private) {
+        // Left by a process of this number that was killed: taken away, never written through.
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+            std::fs::remove_file(&name).and_then(|()| write_new(&name, bytes, is_private))
+        }
+        done => done,
+    };
+    let done = done.and_then(|()| std::fs::rename(&name, path));
     if done.is_err() {
         // Best effort: the error to tell is the first.
         let _ = std::fs::remove_file(&name);
@@ -107,7 +149,7 @@ mod tests {
         assert_eq!(read_compiled(&path), Ok(Some(data)));
         let good = std::fs::read(&path).expect("written");
         let refused = |bytes: &[u8]| {
-            std::fs::write(&path, bytes).expect("writable");
+            write_cache_file(&path, bytes).expect("writable");
             read_compiled(&path)
                 .is_err_and(|why| why.contains("kernel.bin") && why.contains("compiled anew"))
         };
@@ -145,6 +187,58 @@ mod tests {
         let files = std::fs::read_dir(folder("writers")).expect("there").count();
         assert_eq!(files, 1, "nothing is left beside it");
         std::fs::remove_dir_all(folder("writers")).expect("ours");
+    }
+
+    /// Others can neither read nor write what is kept, and what they may have written is refused.
+    #[cfg(unix)]
+    #[test]
+    fn what_others_may_have_written_is_refused() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+        let set = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("ours");
+        };
+        let mode = |path: &Path| std::fs::metadata(path).expect("there").mode() & 0o7777;
+        let folder = folder("private");
+        let path = folder.join("kernel.bin");
+        keep_compiled(&path, b"kernel").expect("a writable folder");
+        assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+        // A folder of before is closed, a file of before is replaced by a closed one.
+        set(&folder, 0o755);
+        set(&path, 0o644);
+        assert_eq!(read_compiled(&path), Ok(Some(b"kernel".to_vec())));
+        keep_compiled(&path, b"another").expect("writable");
+        assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+        let refused = |why: &str| {
+            let said = read_compiled(&path).expect_err("must be refused");
+            assert!(said.contains(why) && said.contains("compiled anew"), "{said}");
+        };
+        set(&path, 0o620);
+        refused("has mode 0620: others can write it");
+        set(&path, 0o600);
+        set(&folder, 0o777);
+        refused("has mode 0777: others can write it");
+        let said = keep_compiled(&path, b"third").expect_err("must be refused").to_string();
+        assert!(said.contains("others can write it"), "{said}");
+        set(&folder, 0o700);
+        let target = folder.join("target.bin");
+        std::fs::rename(&path, &target).expect("ours");
+        symlink(&target, &path).expect("ours");
+        refused("is a link");
+        // Written in the place of the link, not through it.
+        keep_compiled(&path, b"fourth").expect("writable");
+        assert_eq!(read_compiled(&path), Ok(Some(b"fourth".to_vec())));
+        assert_eq!(read_compiled(&target), Ok(Some(b"another".to_vec())));
+        // Who may give files away can have one of somebody else.
+        if std::os::unix::fs::chown(&path, Some(12_345), None).is_ok() {
+            refused("belongs to user 12345");
+            std::os::unix::fs::chown(&folder, Some(12_345), None).expect("as before");
+            let said = keep_compiled(&path, b"fifth").expect_err("must be refused").to_string();
+            assert!(said.contains("belongs to user 12345"), "{said}");
+        }
+        std::fs::remove_dir_all(&folder).expect("ours");
+        let temporary = super::super::private::new_private_folder("girih-test").expect("made");
+        assert_eq!(mode(&temporary), 0o700);
+        std::fs::remove_dir(&temporary).expect("ours");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod cache;
 mod error;
 mod fit;
 mod info;
+mod private;
 mod progress;
 mod report;
 mod split_mix;
@@ -14,10 +15,13 @@ pub mod timeline;
 mod tune;
 mod waiting;
 
-pub use cache::{cache_folder, cache_key, keep_compiled, read_compiled, write_cache_file};
+pub use cache::{
+    cache_folder, cache_key, keep_compiled, read_compiled, write_cache_file, write_whole_file,
+};
 pub use error::{BackendError, Result};
 pub use fit::{DoesNotFit, ShapeError};
 pub use info::{DeviceInfo, DeviceKind, DeviceLimits, Transform};
+pub use private::{new_private_folder, private_folder};
 pub use progress::{NoProgress, Progress};
 pub use report::{PlanReport, PlanValue};
 pub(crate) use split_mix::SplitMix64;

@@ -5,11 +5,12 @@
 //! shape) and what it asks of a device (the options) are values here, which families read and write
 //! as types of their own.
 
-use crate::device::cache::{cache_folder, write_cache_file};
+use crate::device::cache::{cache_folder, read_cache_file, write_cache_file};
 use crate::device::{BackendError, Result, Transform};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The version of the file and of what its plans mean to the kernels: raised when kernels change
@@ -110,20 +111,25 @@ impl TunedPlans {
     }
 
     /// Reads `path`; a file that is not there holds no plans. The second value is what to tell the
-    /// user, where the file is of another version and was left aside.
+    /// user, where the file was left aside: it is of another version, or somebody else may have
+    /// written it.
     ///
     /// # Errors
     /// [`BackendError::InvalidRequest`] for a file that cannot be read or understood, naming it and
     /// the remedy.
     pub fn read(path: &Path) -> Result<(Self, Option<String>)> {
         let refuse = |why| unusable(path, why);
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                return Ok((Self::default(), None));
+        let bytes = match read_cache_file(path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok((Self::default(), None)),
+            // Somebody else may have written it.
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+                let note = format!("tuned plans were left aside: {e}");
+                return Ok((Self::default(), Some(note)));
             }
             Err(e) => return Err(refuse(e.to_string())),
         };
+        let text = String::from_utf8(bytes).map_err(|e| refuse(e.to_string()))?;
         let header: Header = serde_json::from_str(&text).map_err(|e| refuse(e.to_string()))?;
         if header.format != FORMAT {
             let note = format!(

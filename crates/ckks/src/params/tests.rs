@@ -485,7 +485,7 @@ fn security_is_stated_with_its_cost_model() {
         let security = CkksParameters::by_name(name).expect("built in").security();
         let found = security.estimate;
         assert!((found.dense - bits).abs() < 0.6, "{name}: {found:?}");
-        // The dual attack is the cheaper one by a little.
+        // The cheapest attack takes a little less.
         let cheapest = found.dense_matzov;
         assert!(cheapest > 128.0 && cheapest < found.dense, "{name}: {found:?}");
         assert!(

@@ -67,7 +67,9 @@ impl BootstrapLoader {
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
         let plans = self.planner(shape, transform).candidates(&options.plan)?;
         let loading = Loading { machine: &self.machine, keys, progress };
-        CudaEngine::load(&loading, plans, source, request.beside_as()?)
+        let loaded = CudaEngine::load(&loading, plans, source, request.beside_as()?);
+        self.machine.take_notes().iter().for_each(|note| progress.note(note));
+        loaded
     }
 }
 

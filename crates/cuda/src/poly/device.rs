@@ -297,6 +297,7 @@ impl PolyDevice for CudaPoly {
             Ok(())
         });
         let result = result.and_then(|()| self.expand(&expanded));
+        self.machine.take_notes().iter().for_each(|note| progress.note(note));
         if result.is_ok() && !expanded.is_empty() {
             progress.report(source.what(), total, total);
         }

@@ -32,24 +32,32 @@ impl std::fmt::Display for CompileError {
 impl std::error::Error for CompileError {}
 
 /// The cubin of `source` for compute capability `capability` (90 for sm_90), from the cache or
-/// compiled now.
+/// compiled now; `note` hears what users should know of the cache.
 ///
 /// # Errors
 /// Where there is no compiler, or it refuses.
-pub fn compile(source: &Source, capability: u32) -> Result<Vec<u8>, CompileError> {
+pub fn compile(
+    source: &Source,
+    capability: u32,
+    note: impl Fn(String),
+) -> Result<Vec<u8>, CompileError> {
     // SAFETY: only asks the loader for a library.
     if !unsafe { sys::is_culib_present() } {
         return Err(CompileError::NoCompiler);
     }
     let path = cached_path(source, capability);
-    // What is damaged is compiled anew, and replaced.
-    if let Some(cubin) = path.as_ref().and_then(|p| read_compiled(p).ok()).flatten() {
-        return Ok(cubin);
+    // What is damaged, or may be somebody else's, is compiled anew.
+    match path.as_ref().map(|path| read_compiled(path)) {
+        Some(Ok(Some(cubin))) => return Ok(cubin),
+        Some(Err(why)) => note(why),
+        Some(Ok(None)) | None => {}
     }
     let cubin = compile_now(source, capability)?;
     if let Some(path) = path {
         // A cache that cannot be written costs time, not correctness.
-        let _ = keep_compiled(&path, &cubin);
+        if let Err(e) = keep_compiled(&path, &cubin) {
+            note(format!("the compiled kernel could not be kept in {} ({e})", path.display()));
+        }
     }
     Ok(cubin)
 }

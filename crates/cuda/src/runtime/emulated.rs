@@ -5,13 +5,12 @@
 
 use crate::runtime::machine::{Kernel, KernelCost, LaunchSize, Machine, Mark, Offer, Queue};
 use crate::runtime::source::{CONSTANTS, Source};
-use girih_backend::{BackendError, Result, cache_key};
+use girih_backend::{BackendError, Result, cache_key, new_private_folder};
 use std::alloc::Layout;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_uint, c_void};
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const ID: &str = "cuda:emulated";
@@ -50,12 +49,9 @@ impl Emulated {
             .arg("--version")
             .output()
             .map_err(|e| missing(format!("no C++ compiler `{}`: {e}", compiler())))?;
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder =
-            std::env::temp_dir().join(format!("girih-emulation-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder)
-            .map_err(|e| missing(format!("{}: {e}", folder.display())))?;
+        // What is compiled there is run: nobody else may put anything into it.
+        let folder = new_private_folder("girih-emulation")
+            .map_err(|e| missing(format!("no folder to compile in: {e}")))?;
         Ok(Self { folder, state: Mutex::default() })
     }
 

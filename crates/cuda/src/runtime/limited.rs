@@ -113,6 +113,10 @@ impl Machine for Limited {
         self.inner.keeps_time()
     }
 
+    fn take_notes(&self) -> Vec<String> {
+        self.inner.take_notes()
+    }
+
     fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()> {
         self.inner.launch(queue, kernel, size, bytes)
     }

@@ -151,6 +151,10 @@ pub(crate) trait Machine: Send + Sync {
     fn prepare(&self, kernel: Kernel, size: LaunchSize) -> Result<KernelCost>;
     /// Whether durations of launches say anything about the device that is emulated or real.
     fn keeps_time(&self) -> bool;
+    /// What users should hear since the last call.
+    fn take_notes(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Launches `kernel` with the struct of these bytes as its arguments.
     fn launch(&self, queue: Queue, kernel: Kernel, size: LaunchSize, bytes: &[u8]) -> Result<()>;
     /// Records launches that run one after the other, or nothing where launches cannot be recorded:

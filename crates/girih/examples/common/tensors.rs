@@ -3,7 +3,8 @@
 //! Eight bytes hold the length of a header (little endian), the header is JSON: for each name
 //! `dtype`, `shape` and `data_offsets`, first and last byte within what follows the header; the
 //! name `__metadata__` holds notes. Numbers are little endian, the last index moves fastest. Read
-//! are F32, F16 and U8.
+//! are F32, F16 and U8. No byte belongs to two arrays, so that what is read is no larger than the
+//! file says.
 
 use std::collections::BTreeMap;
 
@@ -36,14 +37,27 @@ impl Tensors {
         let data = &bytes[end..];
         let header: BTreeMap<String, serde_json::Value> =
             serde_json::from_slice(header).map_err(|e| format!("its header is no JSON: {e}"))?;
-        let (mut notes, mut tensors) = (BTreeMap::new(), BTreeMap::new());
+        let (mut notes, mut entries) = (BTreeMap::new(), Vec::new());
         for (name, entry) in header {
             if name == "__metadata__" {
                 notes = serde_json::from_value(entry).map_err(|e| format!("its notes: {e}"))?;
             } else {
-                let tensor = tensor(&entry, data).map_err(|why| format!("{name}: {why}"))?;
-                tensors.insert(name, tensor);
+                let entry = Entry::read(entry, data.len()).map_err(|why| format!("{name}: {why}"));
+                entries.push((name, entry?));
             }
+        }
+        // Before any number is read: a small file of many arrays at one place would be large.
+        entries.sort_by_key(|(_, entry)| entry.data_offsets);
+        for pair in entries.windows(2) {
+            let [(a, first), (b, second)] = pair else { continue };
+            if second.data_offsets[0] < first.data_offsets[1] {
+                return Err(format!("bytes of {a} and of {b} are the same: {second:?}"));
+            }
+        }
+        let mut tensors = BTreeMap::new();
+        for (name, entry) in entries {
+            let tensor = entry.tensor(data).map_err(|why| format!("{name}: {why}"))?;
+            tensors.insert(name, tensor);
         }
         Ok(Self { notes, tensors })
     }
@@ -69,32 +83,49 @@ impl Tensors {
     }
 }
 
-fn tensor(entry: &serde_json::Value, data: &[u8]) -> Result<Tensor, Refusal> {
-    #[derive(serde::Deserialize)]
-    struct Entry {
-        dtype: String,
-        shape: Vec<usize>,
-        data_offsets: [usize; 2],
+/// What the header says of an array.
+#[derive(Debug, serde::Deserialize)]
+struct Entry {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: [usize; 2],
+}
+
+impl Entry {
+    /// Checks that its bytes are there, as many as its shape takes.
+    fn read(entry: serde_json::Value, len: usize) -> Result<Self, Refusal> {
+        let entry: Self = serde_json::from_value(entry).map_err(|e| e.to_string())?;
+        let Self { dtype, shape, data_offsets: [start, end] } = &entry;
+        if start > end || *end > len {
+            return Err(format!("bytes {start} to {end} of {len}"));
+        }
+        let (size, _) = entry.format()?;
+        let count = shape.iter().try_fold(size, |product, &n| product.checked_mul(n));
+        if count != Some(end - start) {
+            return Err(format!("{} bytes for {dtype} of the shape {shape:?}", end - start));
+        }
+        Ok(entry)
     }
-    let entry = <Entry as serde::Deserialize>::deserialize(entry).map_err(|e| e.to_string())?;
-    let Entry { dtype, shape, data_offsets: [start, end] } = entry;
-    let bytes = data.get(start..end);
-    let bytes = bytes.ok_or_else(|| format!("bytes {start} to {end} of {}", data.len()))?;
-    let (size, number): (usize, fn(&[u8]) -> f64) = match dtype.as_str() {
-        "F32" => (4, |b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
-        "F16" => (2, |b| half(u16::from_le_bytes([b[0], b[1]]))),
-        "U8" => (1, |b| f64::from(b[0])),
-        _ => return Err(format!("numbers are {dtype}, and F32, F16 and U8 are read")),
-    };
-    let count = shape.iter().try_fold(size, |product, &n| product.checked_mul(n));
-    if count != Some(bytes.len()) {
-        return Err(format!("{} bytes for {dtype} of the shape {shape:?}", bytes.len()));
+
+    /// Bytes of a number, and how it is read.
+    fn format(&self) -> Result<(usize, fn(&[u8]) -> f64), Refusal> {
+        Ok(match self.dtype.as_str() {
+            "F32" => (4, |b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
+            "F16" => (2, |b| half(u16::from_le_bytes([b[0], b[1]]))),
+            "U8" => (1, |b| f64::from(b[0])),
+            other => return Err(format!("numbers are {other}, and F32, F16 and U8 are read")),
+        })
     }
-    let values: Vec<f64> = bytes.chunks_exact(size).map(number).collect();
-    if values.iter().all(|v| v.is_finite()) {
-        return Ok(Tensor { shape, values });
+
+    fn tensor(self, data: &[u8]) -> Result<Tensor, Refusal> {
+        let (size, number) = self.format()?;
+        let [start, end] = self.data_offsets;
+        let values: Vec<f64> = data[start..end].chunks_exact(size).map(number).collect();
+        if values.iter().all(|v| v.is_finite()) {
+            return Ok(Tensor { shape: self.shape, values });
+        }
+        Err("not all of its numbers are finite".into())
     }
-    Err("not all of its numbers are finite".into())
 }
 
 /// A number of 16 bits (IEEE 754 binary16).
@@ -134,6 +165,31 @@ mod tests {
         assert!(tensors.get("c").is_ok() && tensors.get("d").is_err());
         for refused in [tensors.shaped("a", &[4]), tensors.shaped("d", &[1])] {
             assert!(refused.is_err());
+        }
+    }
+
+    /// Ten thousand arrays of one place would be ten thousand times the file.
+    #[test]
+    fn arrays_that_share_bytes_are_refused() {
+        let entry = |i: usize| {
+            format!(r#""a{i}":{{"dtype":"U8","shape":[500000],"data_offsets":[0,500000]}}"#)
+        };
+        let entries: Vec<String> = (0..10_000).map(entry).collect();
+        let many = file(&format!("{{{}}}", entries.join(",")), &[0; 500_000]);
+        let start = std::time::Instant::now();
+        let refused = Tensors::read(&many).expect_err("they overlap");
+        assert!(refused.contains("are the same"), "{refused}");
+        assert!(start.elapsed().as_secs_f64() < 2.0, "{:?}", start.elapsed());
+        // By a byte, and inside another one; an empty array does not lie inside another.
+        for (second, overlap) in [([3, 5], true), ([1, 2], true), ([4, 6], false), ([2, 2], true)] {
+            let [from, to] = second;
+            let header = format!(
+                r#"{{"a":{{"dtype":"U8","shape":[4],"data_offsets":[0,4]}},
+                "b":{{"dtype":"U8","shape":[{}],"data_offsets":[{from},{to}]}}}}"#,
+                to - from
+            );
+            let read = Tensors::read(&file(&header, &[1; 6]));
+            assert_eq!(read.is_err(), overlap, "{second:?}");
         }
     }
 

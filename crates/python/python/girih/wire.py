@@ -15,7 +15,6 @@ checksum, as ciphertexts and keys do, which finds accidents; it is no authentica
 from __future__ import annotations
 
 import json
-import math
 import struct
 import zlib
 from typing import Any, BinaryIO, Union
@@ -94,13 +93,36 @@ def _refuse(why: str) -> MalformedError:
     return MalformedError(f"bytes of girih.wire: {why}")
 
 
+#: Dimensions of an array at most, as of NumPy.
+LARGEST_RANK = 64
+#: Largest number of entries of an array, and of bytes of a part.
+LARGEST_COUNT = 1 << 48
+
+
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 48
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT
 
 
 # What an entry has beside its kind and lengths: for each field whether a value is possible.
 def _counts(value: object) -> bool:
     return isinstance(value, list) and all(_is_count(v) for v in value)
+
+
+def _shape(value: object) -> bool:
+    """Whether this is a shape of at least one entry; a product of counts is never large."""
+    if not isinstance(value, list) or len(value) > LARGEST_RANK or not _counts(value):
+        return False
+    entries = 1
+    for count in value:
+        entries *= count
+        if not 1 <= entries <= LARGEST_COUNT:
+            return False
+    return True
+
+
+def _few(value: object) -> bool:
+    """Bits of a message, which native code takes as 32 bits and refuses by itself."""
+    return _is_count(value) and value <= 64  # type: ignore[operator]
 
 
 def _text(value: object) -> bool:
@@ -113,11 +135,11 @@ def _texts(value: object) -> bool:
 
 _KEY_FIELDS = {"key_id": _text, "kinds": _texts}
 _FIELDS: dict[str, dict[str, Any]] = {
-    "bits": {"shape": _counts},
-    "messages": {"shape": _counts, "bits": _is_count},
-    "large": {"shape": _counts},
+    "bits": {"shape": _shape},
+    "messages": {"shape": _shape, "bits": _few},
+    "large": {"shape": _shape},
     "instances": {"instances": _is_count},
-    "integers": {"shape": _counts},
+    "integers": {"shape": _shape},
     "vectors": {"single": lambda value: isinstance(value, bool)},
     "keys": _KEY_FIELDS,
     "ckks keys": _KEY_FIELDS,
@@ -155,7 +177,7 @@ def _open(view: memoryview, complete: bool = True) -> tuple[list[dict[str, Any]]
         raise _refuse("the header was changed on the way: its checksum is another")
     try:
         header = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, OverflowError) as error:
         raise _refuse("the header is no JSON") from error
     if not isinstance(header, list) or not header:
         raise _refuse("the header is no list of at least one entry")
@@ -201,8 +223,6 @@ def _read(entry: dict[str, Any], parts: list[memoryview]) -> Any:
             raise _refuse("the header tells of other keys than those behind it")
         return keys
     shape = entry["shape"]
-    if math.prod(shape) == 0:
-        raise _refuse(f"no ciphertexts of shape {tuple(shape)}")
     large = kind == "large"
     return _girih.Ciphertexts.from_bytes(
         parts[0], bits=entry.get("bits"), large=large, shape=shape

@@ -1,8 +1,8 @@
 """Servers of this process, loaded once: what a worker of any cluster engine calls.
 
 Ray, Dask, Spark and `multiprocessing` (by ``spawn``) send keys to many processes, often with each
-task. :func:`server` loads them on the first and finds them by ``key_id`` afterwards, so that a task
-is a function of keys and ciphertexts::
+task. :func:`server` loads them on the first and finds them by their ``digest`` afterwards, so that
+a task is a function of keys and ciphertexts::
 
     def gate(keys, a, b):
         with girih.worker.server(keys):
@@ -11,7 +11,12 @@ is a function of keys and ciphertexts::
 or, the same with the result in the memory of the process, ``girih.worker.run(keys, work, a, b)``.
 Keys come as they are, or as a reference into a :class:`KeyFolder` that all machines see.
 
-Servers that went unused for longest go when their keys together exceed :func:`limit` bytes.
+A ``key_id`` is a name, which anyone can write into keys of their own; the digest depends on every
+byte of the keys. So keys under another client's name are other keys, here and in a folder: they
+replace nothing and are never found in the place of that client's.
+
+Servers that went unused for longest go when all of them together hold more than :func:`limit`
+bytes on their devices (``device_bytes``).
 """
 
 from __future__ import annotations
@@ -36,6 +41,8 @@ AnyServer = Union[
 
 _DEFAULT_LIMIT = 4 << 30
 _KEY_ID = re.compile("[0-9a-f]{32}")
+_DIGEST = _KEY_ID
+_NAME = re.compile("([0-9a-f]{32})-([0-9a-f]{32})")
 _SUFFIX = ".keys"
 
 
@@ -53,14 +60,24 @@ class StoredKeys:
 
     path: str
     key_id: str
+    digest: str
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str):
             raise TypeError(f"a path is a str, not {type(self.path).__name__}")
         _check_key_id(self.key_id)
+        if not isinstance(self.digest, str):
+            raise TypeError(f"a digest is a str, not {type(self.digest).__name__}")
+        if not _DIGEST.fullmatch(self.digest):
+            raise MalformedError(f"a digest is 32 hexadecimal digits, not {self.digest[:40]!r}")
+
+    @property
+    def name(self) -> str:
+        """The name of these keys in their folder, and of no others: ``key_id-digest``."""
+        return f"{self.key_id}-{self.digest}"
 
     def _missing(self, error: OSError) -> MissingKeyError:
-        return MissingKeyError(f"no keys {self.key_id}: {self.path}: {error.strerror}")
+        return MissingKeyError(f"no keys {self.name}: {self.path}: {error.strerror}")
 
     def kinds(self) -> list[str]:
         """What there are keys for, as ``kinds`` of the keys; reads the file's header."""
@@ -75,22 +92,25 @@ class StoredKeys:
         return kinds
 
     def load(self) -> AnyKeys:
-        """The keys themselves."""
+        """The keys themselves; a file that holds others by now is refused."""
         self.kinds()
         try:
             data = Path(self.path).read_bytes()
         except OSError as error:
             raise self._missing(error) from error
         keys: AnyKeys = wire.from_bytes(data)[0]
+        if keys.digest != self.digest:
+            raise MalformedError(f"{self.path} holds keys of another digest, {keys.digest}")
         return keys
 
 
 class KeyFolder:
-    """Evaluation keys by ``key_id``, each a file of :mod:`girih.wire` bytes below one folder.
+    """Evaluation keys by name, each a file of :mod:`girih.wire` bytes below one folder.
 
-    Files appear whole or not at all, and survive whoever wrote them; a folder that several machines
-    mount serves all of them. Keys under a name stay those that came first: others are refused until
-    they are removed, since a ``key_id`` is a name and no proof of whose keys these are.
+    A name is ``key_id-digest`` (:attr:`StoredKeys.name`). Files appear whole or not at all, and
+    survive whoever wrote them; a folder that several machines mount serves all of them. A
+    ``key_id`` is no proof of whose keys these are: keys of one ``key_id`` that differ lie side by
+    side and replace nothing. Where there is one of a ``key_id``, that is its name, too.
     """
 
     def __init__(self, path: str | os.PathLike[str], limit: int | None = None) -> None:
@@ -109,25 +129,40 @@ class KeyFolder:
     def __repr__(self) -> str:
         return f"girih.worker.KeyFolder({str(self.path)!r}, limit={self.limit})"
 
-    def _file(self, key_id: str) -> Path:
-        return self.path / (_check_key_id(key_id) + _SUFFIX)
+    def _named(self, name: str) -> list[StoredKeys]:
+        """What there is of a name, or of a key_id."""
+        if not isinstance(name, str):
+            raise TypeError(f"a name of keys is a str, not {type(name).__name__}")
+        if not _NAME.fullmatch(name):
+            _check_key_id(name)
+            files = sorted(self.path.glob(f"{name}-*{_SUFFIX}"))
+        else:
+            files = [file for file in [self.path / (name + _SUFFIX)] if file.exists()]
+        found = [(file, _NAME.fullmatch(file.stem)) for file in files]
+        return [StoredKeys(str(file), match[1], match[2]) for file, match in found if match]
 
-    def __contains__(self, key_id: object) -> bool:
-        known = isinstance(key_id, str) and _KEY_ID.fullmatch(key_id) is not None
-        return known and self._file(str(key_id)).exists()
+    def __contains__(self, name: object) -> bool:
+        known = isinstance(name, str) and (_NAME.fullmatch(name) or _KEY_ID.fullmatch(name))
+        return bool(known) and bool(self._named(str(name)))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(file.stem for file in self.path.glob("*" + _SUFFIX)))
+        files = self.path.glob("*" + _SUFFIX)
+        return iter(sorted(file.stem for file in files if _NAME.fullmatch(file.stem)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def __getitem__(self, key_id: str) -> StoredKeys:
-        """A reference to the keys of that name."""
-        file = self._file(key_id)
-        if not file.exists():
-            raise MissingKeyError(f"no keys {key_id} in {self.path}: put(..) them there first")
-        return StoredKeys(str(file), key_id)
+    def __getitem__(self, name: str) -> StoredKeys:
+        """A reference to the keys of that name, or to the only ones of a ``key_id``."""
+        found = self._named(name)
+        if not found:
+            raise MissingKeyError(f"no keys {name} in {self.path}: put(..) them there first")
+        if len(found) > 1:
+            raise MismatchError(
+                f"{len(found)} different keys say {name} in {self.path}: a key_id is a name that "
+                f"anyone can write, ask by key_id-digest, such as {found[0].name}"
+            )
+        return found[0]
 
     @property
     def nbytes(self) -> int:
@@ -155,21 +190,21 @@ class KeyFolder:
                 raise MalformedError(f"one set of evaluation keys is kept, not {kinds}")
             if key_id not in (None, header[0]["key_id"]):
                 raise MismatchError(f"these are the keys {header[0]['key_id']}, not {key_id}")
-            name = str(wire.from_bytes(data)[0].key_id)
+            kept: AnyKeys = wire.from_bytes(data)[0]
         elif isinstance(keys, (_girih.EvaluationKeys, _girih.LargeKeys, ckks.EvaluationKeys)):
-            data, name = wire.to_bytes(keys), keys.key_id
+            kept = keys
         else:
             raise TypeError(f"evaluation keys or their bytes are kept, not {type(keys).__name__}")
-        if key_id not in (None, name):
-            raise MismatchError(f"these are the keys {name}, not {key_id}")
-        file = self._file(name)
+        if key_id not in (None, kept.key_id):
+            raise MismatchError(f"these are the keys {kept.key_id}, not {key_id}")
+        file = self.path / f"{kept.key_id}-{kept.digest}{_SUFFIX}"
+        # One form for all who bring these keys.
+        data = wire.to_bytes(kept)
         if not file.exists():
             self._write(file, data)
         if file.read_bytes() != data:
-            raise MismatchError(
-                f"there are other keys {name} in the folder: remove them to replace them"
-            )
-        return StoredKeys(str(file), name)
+            raise MalformedError(f"{file} was changed: remove it and put the keys there again")
+        return StoredKeys(str(file), kept.key_id, kept.digest)
 
     def _write(self, file: Path, data: bytes) -> None:
         if self.limit is not None and self.nbytes + len(data) > self.limit:
@@ -191,21 +226,22 @@ class KeyFolder:
         finally:
             os.unlink(temporary)
 
-    def remove(self, key_id: str) -> None:
-        """Deletes the keys of that name; servers that have loaded them are not told."""
-        file = self._file(key_id)
+    def remove(self, name: str) -> None:
+        """Deletes the keys of that name, as ``folder[name]`` finds them; servers that have loaded
+        them are not told."""
+        stored = self[name]
         try:
-            file.unlink()
+            os.unlink(stored.path)
         except FileNotFoundError as error:
-            raise MissingKeyError(f"no keys {key_id} in {self.path}") from error
+            raise MissingKeyError(f"no keys {name} in {self.path}") from error
 
 
-# Which keys on which device: key_id, kinds, device, whether for integers.
-_Name = tuple[str, tuple[str, ...], Union[str, None], bool]
+# Which keys on which device: key_id, digest, device, whether for integers.
+_Name = tuple[str, str, Union[str, None], bool]
 _lock = threading.Lock()
 _limit = _DEFAULT_LIMIT
-# The server of each, and the bytes of its keys; the longest unused first.
-_loaded: OrderedDict[_Name, tuple[AnyServer, int]] = OrderedDict()
+# The server of each; the longest unused first.
+_loaded: OrderedDict[_Name, AnyServer] = OrderedDict()
 # Threads that want the same keys wait for the first one's; others seldom share its lock.
 _loading = [threading.Lock() for _ in range(64)]
 
@@ -218,7 +254,11 @@ def _check_limit(nbytes: object) -> None:
 
 
 def limit(nbytes: int) -> None:
-    """Lets the keys of loaded servers take ``nbytes`` together; the last one used always stays."""
+    """Lets loaded servers hold ``nbytes`` together on their devices; the last one used always stays.
+
+    What a server holds is its ``device_bytes``: keys as they are computed with, which take several
+    times what they take as bytes, and what work on them has left there.
+    """
     global _limit
     _check_limit(nbytes)
     with _lock:
@@ -228,11 +268,14 @@ def limit(nbytes: int) -> None:
 
 
 def _sum() -> int:
-    return sum(size for _, size in _loaded.values())
+    return sum(server.device_bytes for server in _loaded.values())
 
 
 def _make_room(nbytes: int) -> None:
-    """Before keys are loaded, so that old and new ones do not lie on the device together."""
+    """Before keys are loaded, so that old and new ones do not lie on the device together.
+
+    What they will take there is known afterwards; ``nbytes`` of the keys is the least.
+    """
     while _loaded and _sum() + nbytes > _limit:
         _loaded.popitem(last=False)
 
@@ -285,15 +328,19 @@ def server(
         raise TypeError(f"integers is True or False, not {type(integers).__name__}")
     if integers and isinstance(keys, (_girih.LargeKeys, ckks.EvaluationKeys)):
         raise MismatchError(f"integers need girih.EvaluationKeys, not {type(keys).__name__}")
-    kinds = keys.kinds() if isinstance(keys, StoredKeys) else keys.kinds
-    # Keys of one client for other operations are other keys.
-    name = (keys.key_id, tuple(kinds), device, integers)
+    if isinstance(keys, StoredKeys):
+        keys.kinds()  # raises for a file that is gone
+    # Keys of one name that differ in a byte are other keys.
+    name = (keys.key_id, keys.digest, device, integers)
     with _loading[hash(name) % len(_loading)]:
         with _lock:
             found = _loaded.get(name)
             if found is not None:
                 _loaded.move_to_end(name)
-                return found[0]
+                # They may have grown since.
+                while len(_loaded) > 1 and _sum() > _limit:
+                    _loaded.popitem(last=False)
+                return found
         if isinstance(keys, StoredKeys):
             keys = keys.load()
         make: Any
@@ -307,8 +354,8 @@ def server(
             _make_room(keys.nbytes)
         made: AnyServer = make(keys, device)
         with _lock:
-            _make_room(keys.nbytes)
-            _loaded[name] = (made, keys.nbytes)
+            _make_room(made.device_bytes)
+            _loaded[name] = made
         return made
 
 

@@ -135,8 +135,7 @@ impl Polynomial {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let read = py.get_type::<Self>().getattr("from_chebyshev")?;
-        Ok((read, (self.coefficients(), self.interval())).into_pyobject(py)?.into_any())
+        crate::wire::reduce(py, ("Polynomial", self.coefficients(), self.interval()))
     }
 }
 

@@ -146,7 +146,7 @@ impl CkksClientKey {
         let keys = supervise(py, progress, |progress| {
             ckks::EvaluationKeys::generate(&self.0, kinds, progress)
         })?;
-        Ok(CkksEvaluationKeys(Arc::new(keys)))
+        Ok(CkksEvaluationKeys(Arc::new(keys), wire::Digest::default()))
     }
 
     /// Encrypts a vector (slots,) or a batch (vectors, slots) of real or complex numbers. Slots are
@@ -301,6 +301,7 @@ impl CkksPublicKey {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        wire::reduce::<Self>(py, self.to_bytes(py)?, protocol)
+        let data = wire::buffer(py, self.to_bytes(py)?, protocol)?;
+        wire::reduce(py, ("CkksPublicKey", data))
     }
 }

@@ -3,7 +3,7 @@
 use super::matrix::{LinearMap, Matrix};
 use super::sets::CkksParameters;
 use crate::errors::Failure;
-use crate::wire;
+use crate::wire::{self, Digest};
 use girih::ckks::keys::SwitchingKeySource;
 use girih::ckks::{self, KeyKind, server::Bootstrapping};
 use pyo3::exceptions::PyTypeError;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The public keys of one client, for what a server is to do. They are pickled as their bytes.
 #[pyclass(frozen, module = "girih.ckks", name = "EvaluationKeys")]
-pub struct CkksEvaluationKeys(pub Arc<ckks::EvaluationKeys>);
+pub struct CkksEvaluationKeys(pub Arc<ckks::EvaluationKeys>, pub Digest);
 
 /// What keys are to be for.
 pub struct Wanted {
@@ -104,6 +104,13 @@ impl CkksEvaluationKeys {
         self.0.bytes()
     }
 
+    /// 32 hexadecimal digits that depend on every byte of to_bytes. A key_id is a name that anyone
+    /// can write; this says which keys these are.
+    #[getter]
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        self.1.of(py, "", &[&*self.0])
+    }
+
     /// The keys as bytes that end with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         wire::write(py, &*self.0)
@@ -117,7 +124,7 @@ impl CkksEvaluationKeys {
         data: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        Ok(Self(Arc::new(wire::read(py, data, parameters)?)))
+        Ok(Self(Arc::new(wire::read(py, data, parameters)?), Digest::default()))
     }
 
     fn __repr__(&self) -> String {
@@ -126,6 +133,7 @@ impl CkksEvaluationKeys {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        wire::reduce::<Self>(py, self.to_bytes(py)?, protocol)
+        let data = wire::buffer(py, self.to_bytes(py)?, protocol)?;
+        wire::reduce(py, ("CkksEvaluationKeys", data))
     }
 }

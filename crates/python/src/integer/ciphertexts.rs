@@ -515,8 +515,7 @@ impl IntegerCiphertexts {
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
         let data = wire::buffer(py, self.to_bytes(py)?, protocol)?;
-        let read = py.get_type::<Self>().getattr("from_bytes")?;
-        Ok((read, (data, self.shape.clone())).into_pyobject(py)?.into_any())
+        wire::reduce(py, ("IntegerCiphertexts", data, self.shape.clone()))
     }
 
     /// NumPy's operators leave those of arrays and ciphertexts to the ciphertexts.

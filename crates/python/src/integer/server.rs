@@ -61,6 +61,13 @@ impl IntegerServerKey {
         ParameterSet(self.0.integers.server().set().clone())
     }
 
+    /// Bytes on the device: keys with all their masks, 8 a word, and tables.
+    #[getter]
+    fn device_bytes(&self) -> u64 {
+        let key = self.0.integers.server();
+        girih::tfhe::EvaluationKeys::expanded_bytes(key.set()) + key.table_bytes() as u64
+    }
+
     /// Name of the client key whose integers it works on.
     #[getter]
     fn key_id(&self) -> String {

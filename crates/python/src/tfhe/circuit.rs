@@ -218,8 +218,7 @@ impl EncryptedBits {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        let read = py.get_type::<Self>().getattr("from_bytes")?;
         let data = wire::buffer(py, self.to_bytes(py)?, protocol)?;
-        Ok((read, (data, self.0.instances())).into_pyobject(py)?.into_any())
+        wire::reduce(py, ("EncryptedBits", data, self.0.instances()))
     }
 }

@@ -84,7 +84,7 @@ impl ClientKey {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EvaluationKeys> {
         let keys = supervise(py, progress, |p| tfhe::EvaluationKeys::generate(&self.0, p))?;
-        Ok(EvaluationKeys(Arc::new(keys)))
+        Ok(EvaluationKeys(Arc::new(keys), crate::wire::Digest::default()))
     }
 
     /// Encrypts an array of booleans, or of messages below 2**bits where `bits` is given.

@@ -1,7 +1,7 @@
 //! Evaluation keys.
 
 use super::sets::ParameterSet;
-use crate::wire;
+use crate::wire::{self, Digest};
 use girih::tfhe;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The public keys of one client: what a server loads. They are pickled as their bytes.
 #[pyclass(frozen, module = "girih")]
-pub struct EvaluationKeys(pub Arc<tfhe::EvaluationKeys>);
+pub struct EvaluationKeys(pub Arc<tfhe::EvaluationKeys>, pub Digest);
 
 #[pymethods]
 impl EvaluationKeys {
@@ -37,6 +37,13 @@ impl EvaluationKeys {
         self.0.bytes()
     }
 
+    /// 32 hexadecimal digits that depend on every byte of to_bytes. A key_id is a name that anyone
+    /// can write; this says which keys these are.
+    #[getter]
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        self.1.of(py, "", &[&*self.0])
+    }
+
     /// The keys as bytes that end with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         wire::write(py, &*self.0)
@@ -50,7 +57,7 @@ impl EvaluationKeys {
         data: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        Ok(Self(Arc::new(wire::read(py, data, parameters)?)))
+        Ok(Self(Arc::new(wire::read(py, data, parameters)?), Digest::default()))
     }
 
     fn __repr__(&self) -> String {
@@ -59,6 +66,7 @@ impl EvaluationKeys {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        wire::reduce::<Self>(py, self.to_bytes(py)?, protocol)
+        let data = wire::buffer(py, self.to_bytes(py)?, protocol)?;
+        wire::reduce(py, ("EvaluationKeys", data))
     }
 }

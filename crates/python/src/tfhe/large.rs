@@ -29,6 +29,7 @@ pub struct LargeKeys {
     name: String,
     transform: Transform,
     keys: Arc<large::LargeKeys>,
+    digest: wire::Digest,
 }
 
 /// Keys of large messages loaded on a device.
@@ -36,6 +37,7 @@ pub struct LargeKeys {
 pub struct LargeServerKey {
     server: large::LargeServer,
     device: String,
+    device_bytes: u64,
 }
 
 fn context(name: &str) -> Outcome<large::LargeParameters> {
@@ -145,7 +147,8 @@ impl LargeParameters {
             let gadgets = self.large.gadgets(&operations, log2_modulus, transform)?;
             large::LargeKeys::generate(&self.large, client, &gadgets, progress)
         })?;
-        Ok(LargeKeys { name: self.name.clone(), transform, keys: Arc::new(keys) })
+        let digest = wire::Digest::default();
+        Ok(LargeKeys { name: self.name.clone(), transform, keys: Arc::new(keys), digest })
     }
 
     fn __repr__(&self) -> String {
@@ -170,6 +173,14 @@ impl LargeKeys {
     fn kinds(&self) -> Vec<String> {
         let sets = self.keys.keys().iter().map(tfhe::EvaluationKeys::set);
         sets.map(|set| format!("bootstrapping under {set} by {}", self.transform)).collect()
+    }
+
+    /// 32 hexadecimal digits that depend on every byte of the keys. A key_id is a name that anyone
+    /// can write; this says which keys these are.
+    #[getter]
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        let keys: Vec<&tfhe::EvaluationKeys> = self.keys.keys().iter().collect();
+        self.digest.of(py, &format!("{} by {}", self.name, self.transform), &keys)
     }
 
     /// Bytes in memory.
@@ -203,7 +214,7 @@ pub fn unpickle_large_keys(
     let (large, transform) = (context(&name)?, self::transform(transform)?);
     let parts = wire::read_all(py, &parts)?;
     let keys = compute(py, || large::LargeKeys::new(&large, parts))?;
-    Ok(LargeKeys { name, transform, keys: Arc::new(keys) })
+    Ok(LargeKeys { name, transform, keys: Arc::new(keys), digest: wire::Digest::default() })
 }
 
 impl LargeServerKey {
@@ -246,7 +257,9 @@ impl LargeServerKey {
             let device = device::open(device)?;
             let options = LoadOptions { transform, ..LoadOptions::default() };
             let server = device.loader().options(options).progress(progress).load(keys.as_ref())?;
-            Outcome::Ok(Self { server, device: device.info().id.clone() })
+            let sets = keys.keys().iter().map(tfhe::EvaluationKeys::set);
+            let device_bytes = sets.map(tfhe::EvaluationKeys::expanded_bytes).sum();
+            Outcome::Ok(Self { server, device: device.info().id.clone(), device_bytes })
         })
     }
 
@@ -254,6 +267,12 @@ impl LargeServerKey {
     #[getter]
     fn device(&self) -> String {
         self.device.clone()
+    }
+
+    /// Bytes that the keys take where they are loaded, with all their masks, 8 a word.
+    #[getter]
+    fn device_bytes(&self) -> u64 {
+        self.device_bytes
     }
 
     /// Name of the client key whose ciphertexts it works on.

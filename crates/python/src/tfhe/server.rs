@@ -261,6 +261,13 @@ impl ServerKey {
         ParameterSet(self.0.key.set().clone())
     }
 
+    /// Bytes on the device: keys with all their masks, 8 a word, and tables.
+    #[getter]
+    fn device_bytes(&self) -> u64 {
+        let key = &self.0.key;
+        tfhe::EvaluationKeys::expanded_bytes(key.set()) + key.table_bytes() as u64
+    }
+
     /// Name of the client key whose ciphertexts it works on.
     #[getter]
     fn key_id(&self) -> String {

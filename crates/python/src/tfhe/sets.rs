@@ -2,6 +2,7 @@
 
 use crate::call::compute;
 use crate::errors::Failure;
+use crate::wire;
 use girih::tfhe;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -82,9 +83,8 @@ impl ParameterSet {
         hasher.finish()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let read = py.get_type::<Self>().getattr("from_toml")?;
-        Ok((read, (self.0.to_toml(),)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        wire::reduce(py, ("ParameterSet", self.0.to_toml()))
     }
 }
 

@@ -68,18 +68,18 @@ impl Composer {
         // At most one below the true multiple, and never above it: what is left is below 2Q.
         let multiple = (quotient as i64 - (1 << 31)) >> 32;
         subtract_multiple(out, &self.product, (multiple & !(multiple >> 63)) as u32);
-        let left = !is_below(out, &self.product);
-        subtract_multiple(out, &self.product, left & 1);
+        let left = constant_time::hide(!is_below(out, &self.product) & 1);
+        subtract_multiple(out, &self.product, left);
         let negative = is_below(&self.half, out);
         negate_modulo(out, &self.product, negative);
         negative
     }
 }
 
-/// All ones if `a < b`.
+/// All ones if `a < b`, which the compiler does not know to be a mask.
 fn is_below(a: &[u32], b: &[u32]) -> u32 {
     let borrow = a.iter().zip(b).fold(0, |borrow, (&x, &y)| subtract(x, y, borrow).1);
-    borrow.wrapping_neg()
+    constant_time::hide(borrow.wrapping_neg())
 }
 
 /// `x - y - borrow` and the next borrow, 0 or 1.

@@ -10,6 +10,9 @@ use girih_rlwe::security::{Estimate, LweProblem};
 pub struct Security {
     /// What attacks take.
     pub estimate: Estimate,
+    /// The problems that it is of, which the set publishes samples of: LWE, and module LWE of the
+    /// bootstrapping key.
+    pub problems: [LweProblem; 2],
     /// Bits that the set's source claims.
     pub claim: Option<u32>,
     /// One or two sentences for people, cost model included.
@@ -56,7 +59,9 @@ fn problems(set: &ParameterSet) -> [LweProblem; 2] {
 const WEAK: f64 = 100.0;
 
 pub(super) fn judge(set: &ParameterSet) -> Security {
-    let (estimate, claim) = (Estimate::of(&problems(set)), set.0.origin.claim);
+    let problems = problems(set);
+    let estimate = Estimate::of(&problems);
+    let claim = set.0.origin.claim;
     let claimed = claim.map_or_else(
         || "no published claim".to_owned(),
         |bits| format!("its source claims {bits} bits"),
@@ -88,5 +93,5 @@ pub(super) fn judge(set: &ParameterSet) -> Security {
         )),
         _ => None,
     };
-    Security { estimate, claim, text, warning }
+    Security { estimate, problems, claim, text, warning }
 }

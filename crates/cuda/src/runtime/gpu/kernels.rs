@@ -47,7 +47,8 @@ pub(super) fn aligned(arguments: &[u8]) -> Vec<u64> {
 impl Gpu {
     /// Compiles and loads a file's kernels. The context is current.
     pub(super) fn load_kernels(&self, source: &Source) -> Result<Vec<Kernel>> {
-        let cubin = compile(source, self.facts.capability).map_err(|e| match e {
+        let note = |text| self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        let cubin = compile(source, self.facts.capability, note).map_err(|e| match e {
             CompileError::NoCompiler => BackendError::Unsupported {
                 device: self.id.clone(),
                 what: "any kernel".into(),

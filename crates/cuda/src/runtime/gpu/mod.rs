@@ -42,6 +42,8 @@ pub(crate) struct Gpu {
     modules: Mutex<Vec<sys::CUmodule>>,
     /// What kernels are called, for the timeline.
     names: Mutex<HashMap<usize, &'static str>>,
+    /// What users should hear of the cache of compiled kernels.
+    notes: Mutex<Vec<String>>,
     /// Contexts of others whose memory this one was allowed to reach, or cannot reach directly.
     peers: Mutex<BTreeSet<usize>>,
     spans: DeviceSpans,
@@ -97,6 +99,7 @@ impl Gpu {
             marks: (0..streams.len()).map(|_| Mutex::default()).collect(),
             modules: Mutex::default(),
             names: Mutex::default(),
+            notes: Mutex::default(),
             peers: Mutex::default(),
             spans: DeviceSpans::default(),
             streams,
@@ -415,6 +418,10 @@ impl Machine for Gpu {
 
     fn keeps_time(&self) -> bool {
         true
+    }
+
+    fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn record(
