@@ -17,7 +17,6 @@ use girih_tfhe::{
 use std::cell::Cell;
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How an input was taken.

@@ -114,7 +114,7 @@ fn compile_all(capability: u32, names: &[String]) -> Result<(), Failure> {
         for variant in all.iter().filter(|v| transforms.contains(&v.plan.transform)) {
             for source in &variant.sources {
                 let started = Instant::now();
-                let bytes = compile(source, capability)?.len();
+                let bytes = compile(source, capability, |note| eprintln!("{note}"))?.len();
                 println!(
                     "{} {} {bytes} bytes, {:.1} s",
                     variant.name,

@@ -10,7 +10,7 @@
 //! sqrt([`DiscreteParameters::flatness`]) times that, by the rule that secrets are drawn by.
 
 use crate::DiscreteParameters;
-use crate::exponential::series_size;
+use crate::exponential::{DEGREES, series_size};
 use girih_ckks::NoiseModel;
 use std::f64::consts::TAU;
 
@@ -18,7 +18,7 @@ use std::f64::consts::TAU;
 const TRANSFORMS: f64 = 5.1;
 
 /// What the polynomial of the exponential adds before its squarings, in units of u, by its degree.
-const POLYNOMIAL: [(usize, f64); 2] = [(15, 13.7), (31, 44.0)];
+const POLYNOMIAL: [(usize, f64); 2] = [(DEGREES[0], 13.7), (DEGREES[1], 44.0)];
 
 /// What the last roundings of a table whose range is R leave: (`FLOOR.0` + `FLOOR.1` R) u.
 const FLOOR: (f64, f64) = (4.0, 2.0);
@@ -53,13 +53,9 @@ impl LookupNoise {
         let radial = (1u64 << set.squarings()) as f64 * own * u;
         let tangential = (TAU * turns).hypot(radial);
         let floor = (FLOOR.0 * u, FLOOR.1 * u);
-        let series = series_size(set, radial / tangential);
+        let series =
+            series_size(set.interval(), set.squarings(), set.degree(), radial / tangential);
         Self { turns, tangential, radial, series, floor }
-    }
-
-    /// Degrees of the exponential that the model knows.
-    pub fn degrees() -> impl Iterator<Item = usize> {
-        POLYNOMIAL.iter().map(|(degree, _)| *degree)
     }
 
     /// The deviation along the circle in units of numbers modulo `modulus`.

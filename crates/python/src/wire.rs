@@ -210,10 +210,10 @@ pub fn unpickle<'py>(
 ///
 /// # Errors
 /// Those of Python.
-pub fn reduce<'py>(
-    py: Python<'py>,
-    arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
-) -> PyResult<Bound<'py, PyAny>> {
+pub fn reduce<'py, A>(py: Python<'py>, arguments: A) -> PyResult<Bound<'py, PyAny>>
+where
+    A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+{
     let read = py.import("girih._girih")?.getattr("_unpickle")?;
     Ok((read, arguments).into_pyobject(py)?.into_any())
 }

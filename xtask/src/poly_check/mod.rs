@@ -264,7 +264,7 @@ fn compile_all(capability: u32) -> Result<(), Failure> {
                 poly_kernel_sources(&ring, &limits_of(capability), &schedule, &case.residents)?
             {
                 let before = Instant::now();
-                let cubin = compile(&source, capability)?;
+                let cubin = compile(&source, capability, |note| eprintln!("{note}"))?;
                 println!(
                     "{}, {}: {} bytes in {:.1} s",
                     case.name,

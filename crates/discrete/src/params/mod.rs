@@ -9,8 +9,9 @@ mod tests;
 pub use literal::DiscreteLiteral;
 pub use primes::nearest_primes;
 
+use crate::exponential::{DEGREES, series_error};
+use crate::wire;
 use crate::{Error, Result};
-use crate::{LookupNoise, wire};
 use girih_ckks::CkksParameters;
 use girih_ckks::params::{EncapsulationLiteral, ParameterLiteral, Security};
 use girih_rlwe::wire::Kind;
@@ -113,7 +114,7 @@ impl DiscreteParameters {
         let to_slots = stages("to_slots", &literal.to_slots, log2_degree)?;
         let squarings = within("squarings", literal.squarings, 1, 8)?;
         let degree = within("degree", literal.degree, 3, 63)?;
-        if !LookupNoise::degrees().any(|known| known == degree) {
+        if !DEGREES.contains(&degree) {
             let rule = "must be 15 or 31, whose noise is known".into();
             return Err(Error::Parameter { field: "degree", value: degree.to_string(), rule });
         }
@@ -161,7 +162,7 @@ impl DiscreteParameters {
             degree,
             table_levels,
         }));
-        let error = crate::exponential::series_error(&set);
+        let error = series_error(set.interval(), set.squarings(), set.degree());
         if error > 1.0 / 64.0 {
             let rule = format!(
                 "the exponential would be off by {error:.2e} at the ends of [-{0}, {0}], and 1/64 \

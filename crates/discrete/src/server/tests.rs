@@ -133,7 +133,7 @@ fn series_deviations(set: &DiscreteParameters) -> [f64; 2] {
     for i in -4000..=4000 {
         let x = f64::from(i) / 4000.0;
         let density = (-0.5 * (x * set.interval()).powi(2) / variance).exp();
-        let error = crate::exponential::error_at(set, &coefficients, x);
+        let error = crate::exponential::error_at(set.interval(), set.squarings(), &coefficients, x);
         squares[0] += density * error.im * error.im;
         squares[1] += density * error.re * error.re;
         weight += density;

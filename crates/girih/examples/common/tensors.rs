@@ -91,6 +91,9 @@ struct Entry {
     data_offsets: [usize; 2],
 }
 
+/// Reads one number of a format.
+type Reader = fn(&[u8]) -> f64;
+
 impl Entry {
     /// Checks that its bytes are there, as many as its shape takes.
     fn read(entry: serde_json::Value, len: usize) -> Result<Self, Refusal> {
@@ -108,7 +111,7 @@ impl Entry {
     }
 
     /// Bytes of a number, and how it is read.
-    fn format(&self) -> Result<(usize, fn(&[u8]) -> f64), Refusal> {
+    fn format(&self) -> Result<(usize, Reader), Refusal> {
         Ok(match self.dtype.as_str() {
             "F32" => (4, |b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
             "F16" => (2, |b| half(u16::from_le_bytes([b[0], b[1]]))),

@@ -254,7 +254,7 @@ def _check_limit(nbytes: object) -> None:
 
 
 def limit(nbytes: int) -> None:
-    """Lets loaded servers hold ``nbytes`` together on their devices; the last one used always stays.
+    """Lets loaded servers hold ``nbytes`` together on their devices; the last one used stays.
 
     What a server holds is its ``device_bytes``: keys as they are computed with, which take several
     times what they take as bytes, and what work on them has left there.
