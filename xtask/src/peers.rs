@@ -33,7 +33,7 @@ enum Unit {
 
 /// Records are of one H200. Peers that could be run beside us were, on such a card; the others'
 /// figures are their authors' own.
-const WORKS: [Work; 7] = [
+const WORKS: [Work; 8] = [
     Work {
         what: "gates, five bits to a ciphertext (M3)",
         record: "cuda_M3_r5_fft",
@@ -59,8 +59,16 @@ const WORKS: [Work; 7] = [
         source: "Cheddar 8df8b26, H200, run by us",
     },
     Work {
+        what: "gates on bits in CKKS slots, 262,144 at once (DISCRETE_1)",
+        record: "discrete_1_gate_batch_8",
+        field: "/numbers_per_s",
+        unit: Unit::PerSecond,
+        peer: 213_813.0,
+        source: "girih's own TFHE, GIRIH_GATE, H200",
+    },
+    Work {
         what: "one CKKS bootstrapping of 32,768 numbers",
-        record: "ckks_d40_30bit_bootstrap",
+        record: "ckks_d40_30bit_low_stc_first_bootstrap",
         field: "/ms_each",
         unit: Unit::Milliseconds,
         peer: 16.1,

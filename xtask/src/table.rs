@@ -22,13 +22,14 @@ pub struct Arguments {
 
 /// Where a table stands: the page, and which one. In the page it lies between
 /// `<!-- cargo xtask table: NAME -->` and `<!-- end of table -->`.
-const PLACES: [(&str, &str); 6] = [
+const PLACES: [(&str, &str); 7] = [
     ("README.md", "peers"),
     ("docs/performance.md", "peers"),
     ("docs/performance.md", "h200 bounds"),
     ("docs/performance.md", "h200 rates"),
     ("docs/performance.md", "h200 ckks"),
     ("docs/performance.md", "h100 ckks"),
+    ("docs/performance.md", "h200 numbers"),
 ];
 
 /// README.md's picture.
@@ -114,6 +115,7 @@ enum File {
     Sweep(Vec<Measured>),
     One(Box<Measured>),
     Ckks(Box<MeasuredCkks>),
+    Numbers(Box<MeasuredNumbers>),
     Example {
         #[serde(rename = "example")]
         _example: String,
@@ -150,6 +152,9 @@ struct MeasuredCkks {
     set: String,
     op: String,
     slots: String,
+    /// Of older records, none: all slots.
+    #[serde(default)]
+    slot_count: Option<usize>,
     batch: usize,
     level: usize,
     limbs: usize,
@@ -159,6 +164,23 @@ struct MeasuredCkks {
     ms_queued: Option<f64>,
     precision_bits: Precision,
     log2_deviation: f64,
+    wrong: usize,
+}
+
+/// What a record of numbers in slots says.
+#[derive(Deserialize)]
+struct MeasuredNumbers {
+    backend: String,
+    set: String,
+    op: String,
+    order: u32,
+    batch: usize,
+    ms_each: f64,
+    /// Of a batch.
+    ms_queued: f64,
+    numbers_per_s: f64,
+    log2_deviation: f64,
+    log2_worst: f64,
     wrong: usize,
 }
 
@@ -172,11 +194,12 @@ struct Precision {
 struct Records {
     tfhe: Vec<Measured>,
     ckks: Vec<MeasuredCkks>,
+    numbers: Vec<MeasuredNumbers>,
 }
 
 impl Records {
     fn read(folder: &Path) -> Result<Self> {
-        let mut all = Self { tfhe: Vec::new(), ckks: Vec::new() };
+        let mut all = Self { tfhe: Vec::new(), ckks: Vec::new(), numbers: Vec::new() };
         // Where two records answer, the first by name does.
         for (name, Entry { value, path, .. }) in records::read(folder)? {
             let file = serde_json::from_value(value)
@@ -189,6 +212,13 @@ impl Records {
                         bail!("{name} of {}: {} wrong slots", path.display(), record.wrong);
                     }
                     all.ckks.push(*record);
+                    continue;
+                }
+                File::Numbers(record) => {
+                    if record.wrong > 0 {
+                        bail!("{name} of {}: {} wrong numbers", path.display(), record.wrong);
+                    }
+                    all.numbers.push(*record);
                     continue;
                 }
                 File::Example { .. } | File::Profile { .. } | File::Soak { .. } => continue,
@@ -299,6 +329,7 @@ fn pages(root: &Path) -> Result<BTreeMap<&'static str, String>> {
                 match kind {
                     "rates" => rates_of_sets(&records)?,
                     "bounds" => against_bounds(&records)?,
+                    "numbers" => numbers(&records)?,
                     _ => ckks(&records)?,
                 }
             }
@@ -384,11 +415,33 @@ fn ckks(records: &Records) -> Result<String> {
             Some(profile) => format!("{}@{profile}", m.backend),
             None => m.backend.clone(),
         };
+        let slots = match m.slot_count {
+            Some(count) if count < 1 << 15 => format!("{}, {count}", m.slots),
+            _ => m.slots.clone(),
+        };
         writeln!(
             text,
-            "| {device} | {} | {op} | {} ({}) | {} | {} | {each:.3} | {queued} | {mean:.1} / \
+            "| {device} | {} | {op} | {} ({}) | {slots} | {} | {each:.3} | {queued} | {mean:.1} / \
              {worst:.1} | 2^{:.1} |",
-            m.set, m.limbs, m.level, m.slots, m.batch, m.log2_deviation
+            m.set, m.limbs, m.level, m.batch, m.log2_deviation
+        )?;
+    }
+    Ok(text)
+}
+
+/// The table of look-ups of numbers in slots.
+fn numbers(records: &Records) -> Result<String> {
+    let mut text = "| device | set | operation | batch | ms each, alone | queued | million numbers \
+                    a second | deviation; worst |\n|---|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for m in &records.numbers {
+        let MeasuredNumbers { backend, set, op, order, batch, .. } = m;
+        let (queued, rate) = (m.ms_queued / *batch as f64, m.numbers_per_s / 1e6);
+        writeln!(
+            text,
+            "| {backend} | {set} | {op}, order {order} | {batch} | {:.2} | {queued:.2} | {rate:.1} \
+             | 2^{:.1}; 2^{:.1} |",
+            m.ms_each, m.log2_deviation, m.log2_worst
         )?;
     }
     Ok(text)
