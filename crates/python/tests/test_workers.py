@@ -234,7 +234,7 @@ def test_pickles_name_functions_of_the_module_alone(client, keys, ckks_client, c
         client.parameters,
         ckks_client.parameters,
         client.encrypt([True]),
-        ckks_client.encrypt([1.0, 2.0]),
+        ckks_client.encrypt([1.0, 0.5]),
         girih.EncryptedBits.encrypt(client, [[1, 0]]),
         ckks.Polynomial.from_chebyshev([0.5, 1.0], (-1, 1)),
     ]
