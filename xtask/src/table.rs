@@ -431,9 +431,10 @@ fn ckks(records: &Records) -> Result<String> {
 
 /// The table of look-ups of numbers in slots.
 fn numbers(records: &Records) -> Result<String> {
-    let mut text = "| device | set | operation | batch | ms each, alone | queued | million numbers \
+    let mut text =
+        "| device | set | operation | batch | ms each, alone | queued | million numbers \
                     a second | deviation; worst |\n|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
+            .to_owned();
     for m in &records.numbers {
         let MeasuredNumbers { backend, set, op, order, batch, .. } = m;
         let (queued, rate) = (m.ms_queued / *batch as f64, m.numbers_per_s / 1e6);

@@ -73,7 +73,10 @@ mod tests {
     /// By its length alone, so that nobody waits for what is no parameter file.
     #[test]
     fn what_is_too_long_is_refused_unread() {
-        let of = |len: usize| format!("{:len$}", "name = \"A\"\nsize = 3\n");
+        let of = |len: usize| {
+            let text = "name = \"A\"\nsize = 3\n";
+            format!("{text}{}", " ".repeat(len - text.len()))
+        };
         assert_eq!(read(&of(LONGEST)), Ok(Fields { name: "A".into(), size: 3 }));
         let error = read::<Fields>(&of(LONGEST + 1)).expect_err("too long");
         assert_eq!(error, "a parameter file has at most 65536 bytes, and this text has 65537");
