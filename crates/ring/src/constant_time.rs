@@ -141,7 +141,7 @@ impl Leading {
     pub const fn push(self, word: u32) -> Self {
         let started = nonzero_mask(self.taken | word);
         // All ones below three.
-        let open = started & ((self.taken.wrapping_sub(3)) as i32 >> 31) as u32;
+        let open = hide(started & ((self.taken.wrapping_sub(3)) as i32 >> 31) as u32);
         let [first, second, third] = self.words;
         Self {
             words: [
