@@ -1,6 +1,7 @@
 //! The secret key of one user.
 
 use super::{KeyId, domain};
+use crate::ciphertext::{BITS, check_plaintext};
 use crate::wire::CLIENT_KEY;
 use crate::{
     CompressedResults, ErrorDistribution, LweCiphertexts, ParameterSet, Result, SeededCiphertexts,
@@ -305,7 +306,8 @@ impl ClientKey {
     /// which nor to what. Even that there was one says something of the secrets to whoever chose
     /// the ciphertexts: see SECURITY.md.
     pub fn decrypt_bits(&self, ciphertexts: &LweCiphertexts) -> Result<Vec<bool>> {
-        let values = self.decrypt(ciphertexts, 4)?;
+        check_plaintext(ciphertexts.plaintext_modulus(), BITS, "decryption of bits")?;
+        let values = self.decrypt(ciphertexts, BITS)?;
         if any_above(&values, 1) {
             return error::mismatch(format!(
                 "a message of {ciphertexts:?} decrypts to no bit: not made of bits, or too noisy"
@@ -321,6 +323,8 @@ impl ClientKey {
     /// has its padding bit set.
     pub fn decrypt_messages(&self, ciphertexts: &LweCiphertexts, bits: u32) -> Result<Vec<u64>> {
         let modulus = crate::ciphertext::padded_modulus(&self.set, bits)?;
+        let what = format!("decryption of messages of {bits} bits");
+        check_plaintext(ciphertexts.plaintext_modulus(), modulus, &what)?;
         let values = self.decrypt(ciphertexts, modulus)?;
         if any_above(&values, modulus / 2 - 1) {
             return error::mismatch(format!(
