@@ -141,6 +141,17 @@ pub enum Error {
         /// The ciphertext's level.
         level: usize,
     },
+    /// Slots that may not fit: they would wrap around modulo the modulus of their level, or leave
+    /// what a function is made for.
+    #[error("{operation}: slots may reach {reach:.4e}, and {rule}")]
+    Room {
+        /// The operation.
+        operation: String,
+        /// The magnitude that slots are counted with.
+        reach: f64,
+        /// What there is room for, and what to do.
+        rule: String,
+    },
     /// Something of a form that does not serve.
     #[error("{operation}: {rule}")]
     Shape {

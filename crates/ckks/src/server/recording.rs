@@ -119,7 +119,7 @@ impl Recording {
     /// [`Error::Length`] for another number of inputs or batches of unequal lengths,
     /// [`Error::Level`], [`Error::Scale`] or [`Error::Shape`] where an input is not what was
     /// declared, [`Error::WrongKey`] for ciphertexts of another key or server,
-    /// and failures of the device.
+    /// [`Error::Room`] for slots that may not fit, and failures of the device.
     pub fn run(&self, inputs: &[&Ciphertexts]) -> Result<Vec<Ciphertexts>> {
         let operands: Vec<_> = inputs.iter().map(|x| Operand::Ciphertexts(x)).collect();
         self.run_operands(&operands)
@@ -176,7 +176,7 @@ impl Recording {
         }
         let mut known: Vec<Vec<Tracked>> = vec![Vec::new(); self.outputs.len()];
         for i in 0..first.len() {
-            let all = self.tape.run(operands.iter().map(|x| self.known(x, i)).collect());
+            let all = self.tape.run(operands.iter().map(|x| self.known(x, i)).collect())?;
             for (known, node) in known.iter_mut().zip(&self.outputs) {
                 known.push(all[node.estimate].clone());
             }

@@ -11,7 +11,7 @@ use crate::support::{Pair, SMALL, complex, kinds, numbers, pair_of, server_of};
 use girih_backend::NoProgress;
 use girih_ckks::approximation::Polynomial;
 use girih_ckks::server::{Ciphertexts, LinearMap, Options, ServerKey};
-use girih_ckks::{CkksParameters, Complex64, EvaluationKeys, Result};
+use girih_ckks::{CkksParameters, Complex64, Error, EvaluationKeys, Result};
 use girih_ring::sampler::MaskSeed;
 
 /// Magnitudes that a program may reach at its levels, in numbers and in bounds.
@@ -249,7 +249,11 @@ fn run(w: &World, seed: u64) -> Vec<(f64, Vec<usize>)> {
             let (host, plain) = dice.pick(&sent).clone();
             Some(Value { batch: w.pair.server.upload(&[host]).unwrap(), plain })
         } else {
-            step(w, &mut dice, &list, what).unwrap_or_else(|e| panic!("seed {seed}, {what}: {e}"))
+            match step(w, &mut dice, &list, what) {
+                Ok(made) => made,
+                Err(Error::Room { .. }) => None,
+                Err(e) => panic!("seed {seed}, {what}: {e}"),
+            }
         };
         let Some(made) = made else { continue };
         let largest = made.plain.iter().map(|v| v.norm()).fold(0.0, f64::max);

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::ciphertexts::check_magnitude;
 use super::estimate::Model;
 use super::recording::InputShape;
+use super::room::Room;
 use super::tracked::Tracked;
 use super::{KeySwitching, ServerKey};
 use crate::program::{Recorded, Recorder};
@@ -56,17 +57,23 @@ type Rule = Box<dyn Fn(&[Tracked]) -> Tracked + Send + Sync>;
 pub(super) struct Tape {
     inputs: usize,
     rules: Vec<Rule>,
+    /// What must hold of them.
+    rooms: Vec<Room>,
 }
 
 impl Tape {
     /// All of them, those of the inputs first.
-    pub fn run(&self, inputs: Vec<Tracked>) -> Vec<Tracked> {
+    ///
+    /// # Errors
+    /// [`Error::Room`] for the first that does not fit.
+    pub fn run(&self, inputs: Vec<Tracked>) -> Result<Vec<Tracked>> {
         let mut known = inputs;
         known.truncate(self.inputs);
         for rule in &self.rules {
             known.push(rule(&known));
         }
-        known
+        self.rooms.iter().try_for_each(|room| room.check(&known))?;
+        Ok(known)
     }
 }
 
@@ -153,7 +160,8 @@ impl<'s> Builder<'s> {
         self.check(&[x])?;
         check_magnitude(magnitude)?;
         let of = x.estimate;
-        Ok(self.noted(x.at, move |e| e[of].clone().with_magnitude(magnitude)))
+        Ok(self
+            .noted("a declared magnitude", x.at, move |e| e[of].clone().with_magnitude(magnitude)))
     }
 
     /// S_level.
@@ -169,12 +177,20 @@ impl<'s> Builder<'s> {
     /// The node of a recorded ciphertext of which what is known follows from others.
     fn noted(
         &mut self,
+        operation: &'static str,
         at: Recorded,
         rule: impl Fn(&[Tracked]) -> Tracked + Send + Sync + 'static,
     ) -> Node {
         self.tape.rules.push(Box::new(rule));
         let estimate = self.tape.inputs + self.tape.rules.len() - 1;
+        let room = Room::at(self.server.set(), operation, estimate, (at.level, at.scale));
+        self.tape.rooms.push(room);
         Node { at, estimate, builder: self.number }
+    }
+
+    /// Notes that slots of `x` should stay below `most`, for which a function is made.
+    fn made_for(&mut self, operation: &'static str, x: &Node, most: f64) {
+        self.tape.rooms.push(Room::function(operation, x.estimate, most));
     }
 
     /// Refuses nodes of other builders.
