@@ -33,11 +33,11 @@ fn what_wraps_around_is_refused() {
     refused(s.mul_constant(&times, 400.0), "a product with a whole number");
     let square = s.mul_unscaled(&up_to(&p, 1.0, 2), &up_to(&p, 1.0, 2)).unwrap();
     refused(s.mul_unscaled(&square, &square), "a product");
-    refused(s.add(&times, &times), "a sum");
-    refused(s.inner_sum(&up_to(&p, 300.0, 0), 4, 1), "a sum");
     refused(s.adjust(&up_to(&p, 1e4, 3), 0), "an adjust");
-    let x = up_to(&p, 20.0, 1);
-    refused(s.inner_product(&[&x, &x, &x], &[&x, &x, &x]), "an inner product");
+    let x = up_to(&p, 40.0, 1);
+    refused(s.inner_product(&[&x], &[&x]), "an inner product");
+    // Sums may cancel.
+    assert!(s.sub(&times, &times).is_ok());
     // Where there is room they are right.
     let x = complex(512, 3);
     let large = s.mul_constant(&up_to(&p, 1.0, 3), 1e6 + 0.5).unwrap();
@@ -141,7 +141,7 @@ fn declared_magnitudes_keep_bounds_useful() {
     p.check_within(&cz, &to_complex(&z), 12.0, 10.0);
 
     let half = vec![0.499; 512];
-    let mut power = s.add(&p.upload(&half), &p.upload(&half)).unwrap();
+    let mut power = s.add(&p.upload(&half), &p.upload(&half)).unwrap().with_magnitude(2.0).unwrap();
     let undeclared = (0..11).try_fold(power.clone(), |x, _| s.square(&x));
     refused(undeclared, "a product");
     power = power.with_magnitude(1.0).unwrap();

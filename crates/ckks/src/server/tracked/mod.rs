@@ -51,13 +51,25 @@ pub(super) struct Tracked {
     magnitude: f64,
     /// Whether somebody said that magnitude of these very slots; else it was computed.
     stated: bool,
+    /// Whether sums of ciphertexts went into it, whose terms may cancel.
+    loose: bool,
 }
 
 impl Tracked {
     /// Without an error.
     pub fn exact(full: usize, slots: usize, mask: Mask, magnitude: f64) -> Self {
         let (sources, foreign) = (Sources::none(full), Foreign::default());
-        Self { full, slots, mask, sources, foreign, bias: 0.0, magnitude, stated: true }
+        Self {
+            full,
+            slots,
+            mask,
+            sources,
+            foreign,
+            bias: 0.0,
+            magnitude,
+            stated: true,
+            loose: false,
+        }
     }
 
     /// A vector that was encoded, known by a digest.
@@ -83,7 +95,8 @@ impl Tracked {
             self.sources = Sources::none(self.full);
             self.foreign = Foreign { slot: of.deviation, mean: times(of.deviation, share) };
         }
-        (self.bias, self.magnitude, self.stated) = (of.bias, of.magnitude, true);
+        (self.bias, self.magnitude) = (of.bias, of.magnitude);
+        (self.stated, self.loose) = (true, false);
         self
     }
 
@@ -135,12 +148,17 @@ impl Tracked {
 
     /// With the word of the caller that no slot is larger.
     pub fn with_magnitude(self, magnitude: f64) -> Self {
-        Self { magnitude, stated: true, ..self }
+        Self { magnitude, stated: true, loose: false, ..self }
     }
 
     /// With a magnitude that was computed.
     pub fn reaching(self, magnitude: f64) -> Self {
         Self { magnitude, stated: false, ..self }
+    }
+
+    /// Whether slots may reach the magnitude, for all that is known: no sum was on the way to it.
+    pub fn may_reach(&self) -> bool {
+        !self.loose
     }
 
     pub fn is_stated(&self) -> bool {
@@ -189,6 +207,7 @@ impl Tracked {
             bias: self.bias + other.bias,
             magnitude: self.magnitude + other.magnitude,
             stated: false,
+            loose: true,
         }
     }
 
@@ -250,7 +269,8 @@ impl Tracked {
         let mask = self.mask.product(other.mask, salt);
         let sum = self.clone().times(two).together(&other.clone().times(one), mask);
         let both = times(self.reach(), other.reach());
-        sum.reaching(times(one, two)).with_bias(both)
+        let loose = self.loose || other.loose;
+        Self { loose, ..sum.reaching(times(one, two)).with_bias(both) }
     }
 
     pub fn with_mask_of(self, other: &Self) -> Self {
@@ -296,6 +316,7 @@ impl Tracked {
         self.foreign = self.foreign.times(map.row_sum);
         self.bias = times(self.bias, map.row_sum);
         let magnitude = times(self.magnitude, map.row_sum);
+        self.loose = true;
         self.reaching(magnitude)
     }
 
