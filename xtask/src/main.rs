@@ -31,6 +31,7 @@ mod sets;
 mod soak;
 mod table;
 mod test;
+mod tfhe_rs;
 mod timeline;
 mod tune;
 mod vectors;
@@ -56,6 +57,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Run all tests: unit, property, vectors, and the conformance suite on every device found.
     Test(test::Arguments),
+    /// Build and test the crate for clients of TFHE-rs, which is no part of the workspace.
+    TfheRs(tfhe_rs::Arguments),
     /// Compile or translate every GPU kernel in use, without a GPU, and print what it takes.
     Kernels(kernels::Arguments),
     /// Check that everything but CUDA compiles for a browser, where the toolchain has the target.
@@ -163,6 +166,7 @@ fn main() -> ExitCode {
     let result = match arguments().command {
         Command::Bench(arguments) => run_bench(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::TfheRs(arguments) => tfhe_rs::run(&arguments),
         Command::Wasm(arguments) => wasm::run(&arguments),
         Command::Web(arguments) => web::run(&arguments),
         Command::Python(arguments) => python::run(&arguments),
