@@ -153,7 +153,7 @@ fn nothing_secret_is_left_in_freed_memory() {
                 let sent = client.public_key().expect("made").encrypt(&[0.5]).expect("a number");
                 client.decrypt(&sent).expect("its own");
                 client
-                    .decrypt_to_share(&client.encrypt(&[0.5]).expect("a number"), 4)
+                    .decrypt_to_share(&client.encrypt(&[0.5]).expect("a number"), 4, 0.0)
                     .expect("few");
             }),
         ),

@@ -302,7 +302,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "ckks.Ciphertexts.with_slots": (of_ckks(vector.with_slots), (32,), {}),
         "ckks.ClientKey.decrypt": (ckks_client.decrypt, (vector,), {"complex": True}),
         "ckks.ClientKey.decrypt_to_share": (
-            ckks_client.decrypt_to_share, (vector, 10), {"complex": False},
+            ckks_client.decrypt_to_share, (vector, 10), {"error": 1e-6, "complex": False},
         ),
         "ckks.ClientKey.encrypt": (
             ckks_client.encrypt, ([0.5, 1],), {"slots": 8, "level": 1},

@@ -1,6 +1,6 @@
 //! Ciphertexts on the host.
 
-use crate::noise::{Noise, NoiseModel};
+use crate::noise::{DEVIATIONS, Noise, NoiseModel};
 use crate::{CkksParameters, Error, Result, error, wire};
 use girih_rlwe::KeyId;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
@@ -141,6 +141,13 @@ impl Ciphertext {
     /// Bits after the binary point that a decryption can be trusted for, by the noise model.
     pub fn precision_bits(&self) -> f64 {
         NoiseModel::new(&self.set).decrypted(self.noise, self.slots).precision_bits()
+    }
+
+    /// The largest error to expect in a component of a decrypted slot, by what the ciphertext says
+    /// of itself: [`DEVIATIONS`] deviations. Of a ciphertext from elsewhere it is the sender's
+    /// claim.
+    pub fn largest_error(&self) -> f64 {
+        DEVIATIONS * NoiseModel::new(&self.set).decrypted(self.noise, self.slots).deviation
     }
 
     /// b: limbs of N words, in the order of the level's base.

@@ -277,7 +277,9 @@ impl ClientKey {
     /// As [`ClientKey::decrypt`].
     pub fn decrypt_with_precision(&self, ciphertext: &Ciphertext) -> Result<Decryption> {
         let residues = self.phase_residues(ciphertext)?;
-        self.decode(ciphertext, &residues, ciphertext.noise())
+        let values = self.decode(ciphertext, &residues)?;
+        let noise = NoiseModel::new(self.set()).decrypted(ciphertext.noise(), ciphertext.slots());
+        Ok(Decryption { values, noise, precision_bits: noise.precision_bits() })
     }
 
     /// The phase `b + a s`, error included: N centred integers, rounded to f64. What noise is
@@ -321,18 +323,15 @@ impl ClientKey {
         Ok(limbs)
     }
 
+    /// The slots of a phase.
     pub(super) fn decode(
         &self,
         ciphertext: &Ciphertext,
         residues: &[u32],
-        noise: Noise,
-    ) -> Result<Decryption> {
+    ) -> Result<Vec<Complex64>> {
         let mut coefficients = Zeroizing::new(vec![0.0; self.set().degree()]);
         self.host.basis(ciphertext.level()).compose_f64(residues, &mut coefficients);
-        let slots = ciphertext.slots();
-        let values = self.host.encoder().decode(&coefficients, slots, ciphertext.scale())?;
-        let noise = NoiseModel::new(self.set()).decrypted(noise, slots);
-        Ok(Decryption { values, noise, precision_bits: noise.precision_bits() })
+        self.host.encoder().decode(&coefficients, ciphertext.slots(), ciphertext.scale())
     }
 
     /// The key as bytes, to be kept secret; wiped when dropped.

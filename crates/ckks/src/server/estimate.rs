@@ -42,7 +42,7 @@ impl Estimate {
 
     /// What a ciphertext of the host says of itself.
     pub(crate) fn of_noise(noise: Noise) -> Self {
-        Self::new(noise.deviation, noise.magnitude)
+        noise.into()
     }
 
     /// The sum of two ciphertexts with independent errors.
@@ -100,6 +100,13 @@ impl Estimate {
             bias: self.bias.max(other.bias),
             magnitude: self.magnitude.max(other.magnitude),
         }
+    }
+}
+
+impl From<Noise> for Estimate {
+    /// What a ciphertext of the host says of itself.
+    fn from(noise: Noise) -> Self {
+        Self::new(noise.deviation, noise.magnitude)
     }
 }
 

@@ -91,6 +91,25 @@ impl ServerKey {
         self.prepare(parts)
     }
 
+    /// What a computation would be off by, an estimate an output, of inputs that are off by
+    /// `inputs`: it is recorded, and neither prepared nor run. It needs no keys, so that whoever
+    /// encrypts can find the errors of what others are asked to compute, for
+    /// [`ClientKey::decrypt_to_share`](crate::ClientKey::decrypt_to_share).
+    ///
+    /// # Errors
+    /// Those of the operations, and [`Error::Length`] for another number of inputs than are
+    /// declared.
+    pub fn estimate(
+        &self,
+        inputs: &[Estimate],
+        record: impl FnOnce(&mut Builder<'_>) -> Result<Vec<Node>>,
+    ) -> Result<Vec<Estimate>> {
+        let mut builder = Builder::new(self)?;
+        let outputs = record(&mut builder)?;
+        let parts = builder.finish(&outputs)?;
+        estimates(&parts.tape, &parts.inputs, &parts.outputs, inputs)
+    }
+
     pub(super) fn prepare(&self, parts: Parts) -> Result<Recording> {
         let shared = self.shared();
         let residents = shared.library.find(&shared.engine, &parts.recording.residents)?;
@@ -111,6 +130,15 @@ impl ServerKey {
 }
 
 impl Recording {
+    /// What its outputs are off by where inputs are off by `inputs`, as
+    /// [`ServerKey::estimate`] says.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for another number of inputs.
+    pub fn estimate(&self, inputs: &[Estimate]) -> Result<Vec<Estimate>> {
+        estimates(&self.tape, &self.inputs, &self.outputs, inputs)
+    }
+
     /// Runs it on batches of one length, one batch an input: the i-th ciphertexts of all batches
     /// are one call. Inputs do not change.
     ///
@@ -200,6 +228,24 @@ impl Recording {
         }));
         Ok(outputs)
     }
+}
+
+/// The estimates of the outputs of a recording.
+fn estimates(
+    tape: &Tape,
+    declared: &[InputShape],
+    outputs: &[Node],
+    inputs: &[Estimate],
+) -> Result<Vec<Estimate>> {
+    if inputs.len() != declared.len() {
+        return Err(Error::Length {
+            what: "the list of estimates",
+            found: inputs.len(),
+            rule: format!("there are {} inputs", declared.len()),
+        });
+    }
+    let all = tape.run(inputs);
+    Ok(outputs.iter().map(|node| all[node.estimate]).collect())
 }
 
 fn check_input(

@@ -33,8 +33,15 @@ pub fn run(set: &str) -> Result<(), Failure> {
     // ANCHOR_END: levels
 
     // ANCHOR: share
-    // What others are to see: noise hides what the error tells about the key.
-    match client.decrypt_to_share(cube, 10) {
+    // What others are to see: noise hides what the error tells about the key. How large the error
+    // may be is what the owner of the key knows of the circuit, and not what the result claims.
+    let fresh = client.encrypt(&[0.0; 4])?.noise().into();
+    let expected = server.estimate(&[fresh], |b| {
+        let x = b.input_with(x.level(), x.scale(), x.slots())?;
+        let square = b.square(&x)?;
+        Ok(vec![b.mul(&square, &x)?])
+    })?;
+    match client.decrypt_to_share(cube, 10, expected[0].largest_error()) {
         Ok(shared) => println!("shared: {:.3}", shared.values[0].re),
         Err(refused) => println!("{refused}"),
     }

@@ -260,6 +260,13 @@ impl CkksCiphertexts {
         Ok(batch.iter().fold(f64::INFINITY, |least, c| least.min(c.precision_bits())))
     }
 
+    /// The largest error to expect of a decrypted value, by what the ciphertexts say of themselves.
+    #[getter]
+    fn largest_error(&self, py: Python<'_>) -> PyResult<f64> {
+        let batch = self.on_host(py)?;
+        Ok(batch.iter().fold(0.0, |most, c| most.max(c.largest_error())))
+    }
+
     /// The parameter set.
     #[getter]
     fn parameters(&self) -> CkksParameters {

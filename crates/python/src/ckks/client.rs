@@ -187,19 +187,24 @@ impl CkksClientKey {
         shaped(py, values, ciphertexts.single, complex)
     }
 
-    /// Decrypts for others: errors are flooded, which costs about (bits + log2 2N)/2 bits of
+    /// Decrypts for others: errors are flooded, which costs about (bits + log2 slots)/2 + 4 bits of
     /// precision. Returns the values and how many bits after the binary point are left.
-    #[pyo3(signature = (ciphertexts, bits, *, complex = false))]
+    ///
+    /// `error` is what no result errs by, as its owner knows it from the circuit: what ciphertexts
+    /// say of themselves (`largest_error`) will do where whoever computed them is trusted to have
+    /// done as told.
+    #[pyo3(signature = (ciphertexts, bits, *, error, complex = false))]
     fn decrypt_to_share<'py>(
         &self,
         py: Python<'py>,
         ciphertexts: &Bound<'py, CkksCiphertexts>,
         bits: u32,
+        error: f64,
         complex: bool,
     ) -> PyResult<(Bound<'py, PyAny>, f64)> {
         let (ciphertexts, batch) = (ciphertexts.get(), ciphertexts.get().on_host(py)?);
         let all = compute(py, || {
-            let shared = batch.iter().map(|c| self.0.decrypt_to_share(c, bits));
+            let shared = batch.iter().map(|c| self.0.decrypt_to_share(c, bits, error));
             shared.collect::<ckks::Result<Vec<_>>>()
         })?;
         let precision = all.iter().fold(f64::INFINITY, |least, d| least.min(d.precision_bits));
