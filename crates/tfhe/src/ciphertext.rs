@@ -16,7 +16,7 @@ use crate::{ClientKey, Error, KeyId, ParameterSet, Result, error};
 use girih_backend::BootstrapShape;
 use girih_ring::constant_time::{switch_from_power, switch_to_power};
 use girih_rlwe::MaskSeed;
-use girih_rlwe::wire::{self, Opened};
+use girih_rlwe::wire::{self, Bytes, Opened};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
@@ -273,10 +273,14 @@ impl LweCiphertexts {
     /// # Errors
     /// [`Error::Malformed`] if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        // Seven bits a byte.
-        let room = self.words.len() * self.log2_modulus.min(32).div_ceil(7) as usize;
-        let payload = (self.log2_modulus, self.variance, &self.words);
-        Ok(wire::encode(CIPHERTEXTS, &self.set, self.key, room, &payload)?)
+        // As many bytes a word as the modulus takes, so that the length is one of shapes alone.
+        let (each, width) = (self.word_bytes(), width(self.set.shape()));
+        let mut bytes = Vec::with_capacity(self.words.len() / width * each);
+        for word in self.words.chunks_exact(width) {
+            bytes.extend(&get(word).to_le_bytes()[..each]);
+        }
+        let payload = (self.log2_modulus, self.variance, Bytes(&bytes));
+        Ok(wire::encode(CIPHERTEXTS, &self.set, self.key, bytes.len(), &payload)?)
     }
 
     /// Reads and checks what [`LweCiphertexts::to_bytes`] wrote. What they say of their errors is
@@ -301,8 +305,28 @@ impl LweCiphertexts {
 
     fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
         let key = opened.key;
-        let (set, (log2_modulus, variance, words)): (_, (_, f64, _)) = opened.payload()?;
+        let (set, (log2_modulus, variance, bytes)): (_, (_, f64, &[u8])) = opened.payload()?;
+        let what = "ciphertexts";
+        if let Err(why) = check_log2_modulus(&set, log2_modulus) {
+            return error::malformed(what, why);
+        }
+        let (each, width) = (log2_modulus.div_ceil(8) as usize, width(set.shape()));
+        if !bytes.len().is_multiple_of(each) {
+            let why = format!("{} bytes are no whole number of words of {each}", bytes.len());
+            return error::malformed(what, why);
+        }
+        let mut words = vec![0; bytes.len() / each * width];
+        for (word, bytes) in words.chunks_exact_mut(width).zip(bytes.chunks_exact(each)) {
+            let mut whole = [0; 8];
+            whole[..each].copy_from_slice(bytes);
+            put(word, u64::from_le_bytes(whole));
+        }
         Self::from_words_at(&set, log2_modulus, words)?.under(key).with_variance(variance)
+    }
+
+    /// Bytes of a word.
+    fn word_bytes(&self) -> usize {
+        self.log2_modulus.div_ceil(8) as usize
     }
 
     pub(crate) fn encrypt(
@@ -489,11 +513,9 @@ fn check_messages(
             messages.len()
         ));
     }
-    if let Some(index) = messages.iter().position(|&m| m >= modulus) {
-        return error::mismatch(format!(
-            "message {index} is {}, which is not below {modulus}",
-            messages[index]
-        ));
+    // Messages may be secret: which one it is, and what it is, is not said.
+    if messages.iter().any(|&m| m >= modulus) {
+        return error::mismatch(format!("a message is not below {modulus}"));
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ macro_rules! of_width {
 fn encrypt<const BITS: u32>(client: &ClientKey, values: &[f64]) -> Result<Vec<u8>> {
     let plain = |&value: &f64| match value {
         v if v.fract() == 0.0 && (0.0..f64::from(BITS).exp2()).contains(&v) => Ok(v as u32),
-        v => refuse(format!("{v} is no integer of {BITS} bits: 0 to 2^{BITS} - 1 are")),
+        _ => refuse(format!("a value is no integer of {BITS} bits: 0 to 2^{BITS} - 1 are")),
     };
     let values = values.iter().map(plain).collect::<Result<Vec<u32>>>()?;
     Ok(FheUint::<BITS>::encrypt(&client.0, &values)?.to_bytes()?)

@@ -75,7 +75,7 @@ macro_rules! number {
                 const { check_bits(BITS) };
                 let unused = u128::BITS - BITS;
                 if value << unused >> unused != value {
-                    return mismatch(format!("{value} does not fit {}", Self::NAME));
+                    return mismatch(format!("a number does not fit {}", Self::NAME));
                 }
                 Ok((value as u128) << unused >> unused)
             }

@@ -263,8 +263,8 @@ impl ClientKey {
     /// As [`ClientKey::encrypt`].
     pub fn encrypt_messages(&self, messages: &[u64], bits: u32) -> Result<LweCiphertexts> {
         let messages_modulus = crate::ciphertext::padded_modulus(&self.set, bits)?;
-        if let Some(m) = messages.iter().find(|&&m| m >= messages_modulus / 2) {
-            return error::mismatch(format!("message {m} does not fit {bits} bits"));
+        if messages.iter().any(|&m| m >= messages_modulus / 2) {
+            return error::mismatch(format!("a message does not fit {bits} bits"));
         }
         self.encrypt(messages, messages_modulus)
     }

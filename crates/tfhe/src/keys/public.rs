@@ -151,8 +151,8 @@ impl PublicKey {
     /// As [`ClientKey::encrypt_messages`].
     pub fn encrypt_messages(&self, messages: &[u64], bits: u32) -> Result<LweCiphertexts> {
         let modulus = crate::ciphertext::padded_modulus(&self.set, bits)?;
-        if let Some(m) = messages.iter().find(|&&m| m >= modulus / 2) {
-            return error::mismatch(format!("message {m} does not fit {bits} bits"));
+        if messages.iter().any(|&m| m >= modulus / 2) {
+            return error::mismatch(format!("a message does not fit {bits} bits"));
         }
         self.encrypt(messages, modulus)
     }
