@@ -13,7 +13,7 @@ mod decode;
 mod schemes;
 mod step;
 
-use girih_ring::constant_time;
+use girih_ring::constant_time::{self, Leading};
 use girih_ring::sampler::{Gaussian, SecretSeed, TUniform};
 use girih_ring::{Modulus, RnsBasis, SplitNtt};
 use girih_rlwe::{Secret, SecretDistribution};
@@ -176,6 +176,16 @@ fn words_of_secrets() {
             y = modulus.add(modulus.sub(y, *x), modulus.neg(*x));
             y = modulus.mul_shoup(y, modulus.shoup(5));
             black_box(modulus.centre(y));
+        },
+    );
+    hides(
+        "Leading",
+        &wide,
+        |&x| x >> (x % 64),
+        |x| {
+            let words = [0, (*x >> 32) as u32, *x as u32, (*x & 1) as u32];
+            let leading = words.iter().fold(Leading::default(), |l, &word| l.push(black_box(word)));
+            black_box(leading.to_f64(constant_time::nonzero_mask(*x as u32 & 1)));
         },
     );
 }
