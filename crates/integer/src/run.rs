@@ -21,7 +21,7 @@ pub(crate) const LARGEST_NORM: u32 = 25;
 const MOST_PROGRAMS: usize = 256;
 
 /// The most jobs of a list.
-const MOST_JOBS: usize = 1 << 16;
+pub(crate) const MOST_JOBS: usize = 1 << 16;
 
 /// Digit d of element e is ciphertext `d count + e`.
 #[derive(Clone)]
@@ -71,6 +71,8 @@ pub(crate) struct Inner {
     pub scratch_bytes: AtomicUsize,
     pub look_ups: AtomicU64,
     pub listener: Mutex<Option<Arc<dyn Progress + Send>>>,
+    /// The most look-ups between two reports.
+    pub report_every: AtomicUsize,
 }
 
 /// A program whose tables are on the device.
@@ -113,6 +115,7 @@ impl Inner {
             scratch_bytes: AtomicUsize::new(scratch_bytes),
             look_ups: AtomicU64::new(0),
             listener: Mutex::default(),
+            report_every: AtomicUsize::new(MOST_JOBS),
         }
     }
 
@@ -217,6 +220,7 @@ impl Inner {
             listener: self.listener.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             done: Cell::new(0),
             total: program.look_ups() * count,
+            every: self.report_every.load(Ordering::Relaxed),
         };
         for first in (0..count).step_by(part) {
             let elements = first..count.min(first + part);
@@ -250,6 +254,7 @@ struct Told {
     listener: Option<Arc<dyn Progress + Send>>,
     done: Cell<usize>,
     total: usize,
+    every: usize,
 }
 
 impl Told {
@@ -317,12 +322,12 @@ impl Run<'_> {
                     }
                 }
             }
-            let jobs: &[BootstrapJob] = &jobs;
-            jobs.chunks(MOST_JOBS).try_for_each(|jobs| server.engine().bootstrap(jobs))?;
-            server.engine().combine(&sums)?;
-            if !jobs.is_empty() {
+            for jobs in jobs.chunks(self.told.every) {
+                let jobs: &[BootstrapJob] = jobs;
+                server.engine().bootstrap(jobs)?;
                 self.told.add(jobs.len());
             }
+            server.engine().combine(&sums)?;
         }
         Ok(())
     }

@@ -2,10 +2,10 @@
 
 use crate::host::Encrypted;
 use crate::record::DigitState;
-use crate::run::{Array, Inner, budget, log2_failure, unit};
+use crate::run::{Array, Inner, MOST_JOBS, budget, log2_failure, unit};
 use crate::types::Integer;
 use crate::{Error, MESSAGE_BITS, Result, error::mismatch};
-use girih_backend::Progress;
+use girih_backend::{Combination, LinearJob, Operand, Progress};
 use girih_tfhe::{CentredTable, KeyId, LweCiphertexts, ServerKey};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -90,6 +90,12 @@ impl Integers {
         *self.0.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener;
     }
 
+    /// Lets the listener hear after so many look-ups at the latest, 65,536 unless another number is
+    /// set: fewer let it end work sooner, and leave a device idle that works on more at once.
+    pub fn report_every(&self, look_ups: usize) {
+        self.0.report_every.store(look_ups.clamp(1, MOST_JOBS), Ordering::Relaxed);
+    }
+
     /// Copies an array to the device.
     ///
     /// # Errors
@@ -122,6 +128,41 @@ impl Integers {
     pub fn download<T: Integer>(&self, array: &T) -> Result<Encrypted<T>> {
         let array = self.clean(array)?;
         Ok(Encrypted::new(self.0.server.download(&array.words)?, array.count))
+    }
+
+    /// Elements of an array in any order, and as often as wanted: copies on the device.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for an array of another server, for no element, or for one that the
+    /// array does not have; and failures of the device.
+    pub fn take<T: Integer>(&self, array: &T, elements: &[usize]) -> Result<T> {
+        let array = array.array();
+        if !Arc::ptr_eq(&array.inner, &self.0) {
+            return mismatch("these integers live with another server");
+        }
+        if let Some(&beyond) = elements.iter().find(|&&e| e >= array.count) {
+            return mismatch(format!("element {beyond} of an array of {}", array.count));
+        }
+        if elements.is_empty() {
+            return mismatch("no element: an array has at least one");
+        }
+        let server = &self.0.server;
+        let log2_modulus = server.set().shape().log2_stored_modulus();
+        let words = server.allocate(array.digits.len() * elements.len())?;
+        let places = (0..array.digits.len())
+            .flat_map(|digit| elements.iter().map(move |&element| digit * array.count + element));
+        let copies: Vec<LinearJob> = places
+            .enumerate()
+            .map(|(to, from)| {
+                let term = Operand { ciphertext: array.words.at(from), weight: 1 };
+                let input = Combination::new(&[term], 0, log2_modulus);
+                LinearJob { input, log2_output_modulus: log2_modulus, output: words.at(to) }
+            })
+            .collect();
+        server.engine().combine(&copies)?;
+        let words = Arc::new(words.with_variance(array.words.variance())?);
+        let (inner, digits) = (Arc::clone(&self.0), array.digits.clone());
+        Ok(T::wrap(Array { inner, words, count: elements.len(), digits }))
     }
 
     /// An array of this server with no carries to come.

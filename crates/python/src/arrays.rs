@@ -4,9 +4,11 @@ use numpy::{
     Complex64, Element, IxDyn, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArrayDyn,
     PyUntypedArray, PyUntypedArrayMethods,
 };
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyList, PyTuple};
 
 /// `numpy.asarray`.
 static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -19,14 +21,61 @@ pub struct Values<T> {
     pub shape: Vec<usize>,
 }
 
-fn as_array<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+/// The array that a value is: NumPy's `asarray`, but for masked entries, which that would unmask.
+///
+/// # Errors
+/// What NumPy raises, and `TypeError` for masked entries.
+pub fn as_array<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let py = value.py();
     if let Ok(array) = value.cast::<PyUntypedArray>() {
+        if !array.get_type().is(PyUntypedArray::type_object(py)) {
+            refuse_masked(value)?;
+        }
         return Ok(array.clone());
     }
-    let py = value.py();
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        for item in value.try_iter()? {
+            let item = item?;
+            if item.is_instance_of::<PyUntypedArray>() {
+                refuse_masked(&item)?;
+            }
+        }
+    }
     let as_array = AS_ARRAY
         .get_or_try_init(py, || Ok::<_, PyErr>(py.import("numpy")?.getattr("asarray")?.unbind()))?;
     Ok(as_array.bind(py).call1((value,))?.cast_into::<PyUntypedArray>()?)
+}
+
+fn refuse_masked(value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let ma = value.py().import("numpy.ma")?;
+    if ma.call_method1("is_masked", (value,))?.extract()? {
+        return Err(PyTypeError::new_err(
+            "a masked array with masked entries, which have no values: x.filled(value) gives them \
+             one, x.compressed() leaves them out",
+        ));
+    }
+    Ok(())
+}
+
+/// What a function of NumPy's gives for ciphertexts, by `girih/_numpy.py`.
+///
+/// # Errors
+/// `TypeError` for functions that have no meaning there, and those of the ciphertexts' methods.
+pub fn function<'py>(
+    function: &Bound<'py, PyAny>,
+    arguments: &Bound<'py, PyAny>,
+    keywords: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let dispatch = function.py().import("girih._numpy")?.getattr("dispatch")?;
+    dispatch.call1((function, arguments, keywords))
+}
+
+/// The words with which what is no array refuses to become one: NumPy would make it one object,
+/// and most of its functions would return that as it is.
+pub fn no_array(what: &str) -> PyErr {
+    PyTypeError::new_err(format!(
+        "{what} has no entries that NumPy could see: use its operators and methods"
+    ))
 }
 
 /// The entries as `T`, converted by NumPy where they are of another type.

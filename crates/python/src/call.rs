@@ -5,9 +5,11 @@ use crate::errors::Failure;
 use girih::device::Progress;
 use pyo3::prelude::*;
 use std::any::Any;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Whether threads that compute may have been started in this process.
@@ -53,7 +55,16 @@ fn fault(payload: &(dyn Any + Send)) -> Failure {
     Failure::new("InternalError", format!("a fault in girih, please report it: {text}"))
 }
 
-/// Runs work without the interpreter's lock.
+/// A thread for work of one call.
+fn thread() -> std::thread::Builder {
+    std::thread::Builder::new().name("girih".into())
+}
+
+fn no_thread(error: std::io::Error) -> Failure {
+    Failure::new("DeviceError", format!("no thread could be started: {error}"))
+}
+
+/// Runs work without the interpreter's lock, work that is short whatever it is given.
 ///
 /// # Errors
 /// What the work returns, or `InternalError` for a panic in it.
@@ -65,6 +76,38 @@ pub fn compute<T: Send, E: Into<Failure> + Send>(
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(result) => result.map_err(|error| error.into().into()),
         Err(payload) => Err(fault(payload.as_ref()).into()),
+    }
+}
+
+/// Runs work that may be long and reports nothing, on a thread of its own, while the caller's looks
+/// for signals. An exception of a signal is raised at once; the work then goes on to its end by
+/// itself, and what it makes is dropped.
+///
+/// # Errors
+/// That exception, what the work returns, or `InternalError` for a panic in it.
+pub fn wait<T: Send + 'static, E: Into<Failure>>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> PyResult<T> {
+    ready()?;
+    let (sender, mut receiver) = sync_channel(1);
+    let body = move || {
+        let outcome = catch_unwind(AssertUnwindSafe(|| work().map_err(Into::<Failure>::into)));
+        // Nobody hears it once the caller was interrupted.
+        let _ = sender.send(outcome);
+    };
+    thread().spawn(body).map_err(no_thread)?;
+    loop {
+        let heard = py.detach(move || (receiver.recv_timeout(GLANCE), receiver));
+        receiver = heard.1;
+        match heard.0 {
+            Ok(Ok(result)) => return Ok(result?),
+            Ok(Err(payload)) => return Err(fault(payload.as_ref()).into()),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::new("InternalError", "work ended without a result").into());
+            }
+        }
     }
 }
 
@@ -121,6 +164,25 @@ impl Progress for Listener {
     }
 }
 
+thread_local! {
+    /// Who supervises this thread's work.
+    static SUPERVISED: RefCell<Option<Arc<Listener>>> = const { RefCell::new(None) };
+}
+
+/// Hands reports on to whoever supervises the thread that makes them: for servers that many threads
+/// use, and that report to one listener.
+pub struct Supervisors;
+
+impl Progress for Supervisors {
+    fn report(&self, what: &str, done: usize, total: usize) {
+        // Not borrowed while the report unwinds.
+        let listener = SUPERVISED.with_borrow(Clone::clone);
+        if let Some(listener) = listener {
+            listener.report(what, done, total);
+        }
+    }
+}
+
 /// Runs long work on a thread of its own while the caller's, without the lock most of the time,
 /// hands on its reports and looks for signals. An exception, be it of a signal or of `progress`,
 /// ends the work at its next report.
@@ -134,18 +196,16 @@ pub fn supervise<T: Send, E: Into<Failure> + Send>(
 ) -> PyResult<T> {
     ready()?;
     let progress = listener(py, progress)?;
-    let (listener, caller) = (Listener::default(), std::thread::current());
+    let (listener, caller) = (Arc::new(Listener::default()), std::thread::current());
     let (outcome, stopped) = std::thread::scope(|scope| {
         let body = || {
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(&listener)));
+            SUPERVISED.set(Some(Arc::clone(&listener)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(listener.as_ref())));
             listener.done.store(true, Ordering::Release);
             caller.unpark();
             outcome
         };
-        let worker = std::thread::Builder::new()
-            .name("girih".into())
-            .spawn_scoped(scope, body)
-            .map_err(|e| Failure::new("DeviceError", format!("no thread could be started: {e}")))?;
+        let worker = thread().spawn_scoped(scope, body).map_err(no_thread)?;
         let mut stopped = None;
         while !listener.done.load(Ordering::Acquire) {
             py.detach(|| std::thread::park_timeout(GLANCE));
@@ -173,7 +233,10 @@ pub fn supervise<T: Send, E: Into<Failure> + Send>(
 }
 
 /// What `progress=` may be: nothing, anything that can be called, or `True` for a bar of tqdm.
-fn listener<'py>(
+///
+/// # Errors
+/// `TypeError` for anything else.
+pub fn listener<'py>(
     py: Python<'py>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {

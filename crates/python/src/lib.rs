@@ -7,6 +7,7 @@
 mod arrays;
 mod call;
 mod ckks;
+mod classes;
 mod context;
 mod device;
 mod errors;
@@ -22,7 +23,7 @@ mod _girih {
     #[pymodule_export]
     use crate::ckks::{
         approximation::{CompositeSign, Polynomial},
-        ciphertexts::unpickle_ckks,
+        ciphertexts::join_vectors,
         matrix::{LinearMap, Matrix},
         server::Recording,
     };

@@ -1,20 +1,21 @@
 //! What travels: keys and ciphertexts as bytes, and pickles, which are those bytes.
 
 use crate::arrays;
-use crate::call::compute;
+use crate::call::wait;
 use crate::errors::Failure;
 use girih::{ckks, tfhe};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyTuple};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What has a wire form.
 pub trait Wire: Send + Sync + Sized {
     /// What it is, in exceptions.
     const WHAT: &'static str;
     /// Its parameter sets.
-    type Set: Send + Sync;
+    type Set: Send + Sync + 'static;
     /// What writing and reading fail with.
     type Error: Into<Failure> + Send;
 
@@ -28,7 +29,7 @@ pub trait Wire: Send + Sync + Sized {
     ///
     /// # Errors
     /// Those of the crate.
-    fn write(&self) -> Result<impl AsRef<[u8]> + Send, Self::Error>;
+    fn write(&self) -> Result<impl AsRef<[u8]> + Send + 'static + use<Self>, Self::Error>;
 
     /// What [`Wire::write`] wrote, where `set` is given for that one alone.
     ///
@@ -49,7 +50,9 @@ macro_rules! wire {
                 crate::$scheme::sets::set_of(value)
             }
 
-            fn write(&self) -> Result<impl AsRef<[u8]> + Send, Self::Error> {
+            fn write(
+                &self,
+            ) -> Result<impl AsRef<[u8]> + Send + 'static + use<>, Self::Error> {
                 self.to_bytes()
             }
 
@@ -79,41 +82,48 @@ wire! { ckks, ckks::CkksParameters:
 ///
 /// # Errors
 /// As [`Wire::write`].
-pub fn write<'py, T: Wire>(py: Python<'py>, value: &T) -> PyResult<Bound<'py, PyBytes>> {
-    let bytes = compute(py, || value.write())?;
-    Ok(PyBytes::new(py, bytes.as_ref()))
+pub fn write<'py, T: Wire + 'static>(
+    py: Python<'py>,
+    value: &Arc<T>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut all = write_all(py, value, |value| vec![value])?;
+    Ok(all.swap_remove(0))
 }
 
-/// The bytes of each of several.
+/// The bytes of each of several things that `owner` has, of which there is at least one.
 ///
 /// # Errors
 /// As [`Wire::write`].
-pub fn write_all<'py, T: Wire>(
+pub fn write_all<'py, O: Send + Sync + 'static, T: Wire>(
     py: Python<'py>,
-    values: &[T],
+    owner: &Arc<O>,
+    of: impl Fn(&O) -> Vec<&T> + Send + 'static,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-    values.iter().map(|value| write(py, value)).collect()
+    let owner = Arc::clone(owner);
+    let all =
+        wait(py, move || of(&owner).into_iter().map(T::write).collect::<Result<Vec<_>, _>>())?;
+    Ok(all.iter().map(|bytes| PyBytes::new(py, bytes.as_ref())).collect())
 }
 
 /// What [`write`] wrote, from anything that has bytes; of `parameters` alone where they are given.
 ///
 /// # Errors
 /// As [`Wire::set_of`] and [`Wire::read`], and `TypeError` for what has no bytes.
-pub fn read<T: Wire>(
+pub fn read<T: Wire + 'static>(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
     parameters: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<T> {
-    let data = arrays::bytes(data, T::WHAT)?;
-    let (set, data) = (parameters.map(T::set_of).transpose()?, data.as_bytes());
-    compute(py, || T::read(data, set.as_ref()))
+    let data: PyBackedBytes = arrays::bytes(data, T::WHAT)?.into();
+    let set = parameters.map(T::set_of).transpose()?;
+    wait(py, move || T::read(&data, set.as_ref()))
 }
 
 /// What [`write_all`] wrote.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_all<T: Wire>(py: Python<'_>, data: &[Bound<'_, PyAny>]) -> PyResult<Vec<T>> {
+pub fn read_all<T: Wire + 'static>(py: Python<'_>, data: &[Bound<'_, PyAny>]) -> PyResult<Vec<T>> {
     data.iter().map(|one| read(py, one, None)).collect()
 }
 
@@ -151,19 +161,26 @@ pub fn buffers<'py>(
 pub struct Digest(OnceLock<String>);
 
 impl Digest {
-    /// 32 hexadecimal digits of the BLAKE3 hash of `how` they are used and what they are written
-    /// as.
+    /// 32 hexadecimal digits of the BLAKE3 hash of `how` the `values` of `owner` are used and what
+    /// they are written as.
     ///
     /// # Errors
     /// As [`Wire::write`].
-    pub fn of<T: Wire>(&self, py: Python<'_>, how: &str, values: &[&T]) -> PyResult<String> {
+    pub fn of<O: Send + Sync + 'static, T: Wire>(
+        &self,
+        py: Python<'_>,
+        how: String,
+        owner: &Arc<O>,
+        values: impl Fn(&O) -> Vec<&T> + Send + 'static,
+    ) -> PyResult<String> {
         if let Some(known) = self.0.get() {
             return Ok(known.clone());
         }
-        let hash = compute(py, || {
+        let owner = Arc::clone(owner);
+        let hash = wait(py, move || {
             let mut hasher = blake3::Hasher::new();
             hasher.update(&(how.len() as u64).to_le_bytes()).update(how.as_bytes());
-            for value in values {
+            for value in values(&owner) {
                 let bytes = value.write()?;
                 let bytes = bytes.as_ref();
                 hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
@@ -175,7 +192,8 @@ impl Digest {
 }
 
 /// What reads pickles: classes of the native module, and their static methods.
-const READERS: [(&str, &str); 8] = [
+const READERS: [(&str, &str); 9] = [
+    ("CkksCiphertexts", "from_bytes"),
     ("CkksEvaluationKeys", "from_bytes"),
     ("CkksParameters", "from_toml"),
     ("CkksPublicKey", "from_bytes"),

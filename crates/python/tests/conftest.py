@@ -51,7 +51,7 @@ def ckks_client():
 @pytest.fixture(scope="session")
 def ckks_keys(ckks_client):
     return ckks_client.evaluation_keys(
-        rotations=[1, -1, 3], sums=[16], conjugation=True, bootstrapping=16
+        rotations=[1, -1, 3, 256], sums=[16], conjugation=True, bootstrapping=16
     )
 
 

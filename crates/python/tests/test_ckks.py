@@ -56,10 +56,10 @@ def test_magnitudes_are_declared_and_nothing_of_values_is_told(ckks_client):
         # Bytes before the limbs: header, set, level, slots, scale and noise.
         heads = set()
         for values in ([0, 0], [0.5, -0.25], [999, -1e-9]):
-            data = key.encrypt(values, magnitude=1000).to_bytes()[0]
+            data = key.encrypt(values, magnitude=1000).to_bytes()
             limbs = len(data) - len(data) % 4096
-            # Behind them the checksum, and how long the second run of limbs is.
-            heads.add((len(data), data[: len(data) - limbs - 16 - 3]))
+            # Behind them both checksums, and how long the second run of limbs is.
+            heads.add((len(data), data[: len(data) - limbs - 16 - 3 - 8]))
         assert len(heads) == 1
 
 
@@ -118,9 +118,22 @@ def test_batches(ckks_client, ckks_server, rng):
         near(ckks_client, (x + y)[1:3], (a + b)[1:3])
         near(ckks_client, x + b[0], a + b[0])
         assert len(x) == 4 and len((x + y)[:2]) == 2
+        # Batches broadcast, are indexed and reshaped along all axes but the slots.
+        near(ckks_client, x * y[0], a * b[0])
+        near(ckks_client, (x + y)[2] - x, (a + b)[2] - a)
+        near(ckks_client, (x + y)[[3, 0, 0]], (a + b)[[3, 0, 0]])
+        near(ckks_client, (x + y)[::-2], (a + b)[::-2])
+        four = x.reshape(2, 2, -1)
+        assert (four.shape, four.ndim, four.size) == ((2, 2, 8), 3, 32)
+        near(ckks_client, four[:, 1] * y[:2], a.reshape(2, 2, 8)[:, 1] * b[:2])
+        near(ckks_client, four + y[:2], a.reshape(2, 2, 8) + b[:2])
+        near(ckks_client, x.to_device(ckks_server).to_host()[1].reshape(1, 8), a[1:2])
+        with pytest.raises(girih.errors.MismatchError, match="keep their slots"):
+            x.reshape(8, 4)
+        near(ckks_client, x.mean() * 8, np.tile(a.sum(axis=1)[:, None], 8))
         with pytest.raises(IndexError):
             x[4]
-        with pytest.raises(ValueError):
+        with pytest.raises(girih.errors.MismatchError, match="do not go together"):
             x + ckks_client.encrypt(b[:2])
 
 
@@ -130,13 +143,39 @@ def test_matrices(rng):
     matrix = ckks.Matrix(entries)
     shift = ckks.LinearMap(8, {1: np.full(8, 2.0), 0: np.arange(8.0)})
     rotations = ckks.Matrix.product_rotations(2)
-    keys = client.evaluation_keys(maps=[matrix, shift], rotations=rotations)
+    square, tall, wide = (rng.uniform(-1, 1, shape) for shape in ((8, 8), (16, 8), (3, 3)))
+    # Arrays will do; a matrix for more slots than it has columns says so.
+    padded = ckks.Matrix(wide, slots=8)
+    maps = [matrix, shift, matrix.T, square.T, tall, padded, padded.T]
+    keys = client.evaluation_keys(maps=maps, rotations=rotations, sums=[8])
     server = ckks.ServerKey(keys, device="cpu")
     x = client.encrypt(a)
     with server:
         for product in (matrix @ x, entries @ x, x.transform(matrix)):
             assert np.abs(client.decrypt(product)[:5] - entries @ a).max() < 1e-5
         near(client, x.transform(shift), 2 * np.roll(a, -1) + np.arange(8) * a)
+        near(client, x @ square, a @ square)
+        near(client, x @ ckks.Matrix(square), a @ square)
+        assert np.abs(client.decrypt(x @ tall.T[:, :5])[:5] - a @ tall.T[:, :5]).max() < 1e-5
+        # More results than slots: the vector repeats.
+        near(client, tall @ x, tall @ a)
+        # Columns that are missing are zeros, whatever the other slots hold.
+        for product in (wide @ x, padded @ x):
+            assert np.abs(client.decrypt(product)[:3] - wide @ a[:3]).max() < 1e-5
+        assert np.abs(client.decrypt(x @ padded)[:3] - a[:3] @ wide).max() < 1e-5
+        for product in (x @ a, a @ x):
+            near(client, product, np.full(8, a @ a))
+        recorded = server.record(lambda v: (v @ square, tall @ v, wide @ v), x)
+        for got, wanted in zip(recorded(x), (a @ square, tall @ a, wide @ a[:3])):
+            assert np.abs(client.decrypt(got)[: len(wanted)] - wanted).max() < 1e-5
+        for wrong, words in (
+            (lambda: square @ client.encrypt(a[:4]), "has to have 8"),
+            (lambda: ckks.Matrix(wide) @ x, "slots=8"),
+            (lambda: x.transform(ckks.LinearMap(4, {0: np.ones(4)})), r"with_slots\(4\)"),
+            (lambda: x @ a[:4], "slots|length|values"),
+        ):
+            with pytest.raises(girih.errors.MismatchError, match=words):
+                wrong()
         p, q = rng.uniform(-1, 1, (2, 2, 2))
         product = client.encrypt(p.ravel()) @ client.encrypt(q.ravel())
         near(client, product, (p @ q).ravel())
@@ -256,8 +295,10 @@ def test_bytes_pickles_and_sharing(ckks_client, ckks_keys, ckks_server, rng):
         data = pickle.dumps(batch, 5, buffer_callback=buffers.append)
         near(ckks_client, pickle.loads(data, buffers=buffers), expected)
         near(ckks_client, pickle.loads(pickle.dumps(batch, 2)), expected)
-    single = ckks.Ciphertexts.from_bytes(x[0].to_bytes(), single=True)
-    near(ckks_client, single, a[0])
+    for some in (x, x[0], x.reshape(2, 1, 16)):
+        again = ckks.Ciphertexts.from_bytes(some.to_bytes())
+        assert again.shape == some.shape
+        near(ckks_client, again, ckks_client.decrypt(some))
     assert 0 < x.largest_error < 2.0**-20
     values, precision = ckks_client.decrypt_to_share(x, 10, error=x.largest_error)
     assert values.shape == (2, 16) and np.abs(values - a).max() < 2.0 ** (3 - precision)

@@ -73,6 +73,7 @@ def members(
         ),
         "linear": girih.models.LinearRegression([1, 2], 0),
         "regression": girih.models.LogisticRegression([[1, 2]], [0], [0, 1]),
+        "model rows": girih.models.LinearRegression([1, 2], 0).encrypt(ckks_client, [[0.5, 1]]),
     }
     # What takes seconds, makes folders or never fails on any argument of the right number.
     left_out = {
@@ -122,6 +123,7 @@ def test_nonsense_is_refused_in_words(
     girih.worker.limit(4 << 30)
     server.limit_failure(0.0)
     integer_server.limit_scratch(4 << 30)
+    integer_server.report_to(None)
     assert called > 5000 and refused > 0.8 * called
 
 
@@ -137,7 +139,8 @@ def test_damaged_bytes(cut, client, keys, ckks_client, ckks_keys, integer_client
         (ckks_client.to_bytes(), ckks.ClientKey.from_bytes),
         (ckks_keys.to_bytes(), ckks.EvaluationKeys.from_bytes),
         (public.to_bytes(), ckks.PublicKey.from_bytes),
-        (ckks_client.encrypt([1, 0.5]).to_bytes()[0], lambda b: ckks.Ciphertexts.from_bytes([b])),
+        (ckks_client.encrypt([1, 0.5]).to_bytes(), ckks.Ciphertexts.from_bytes),
+        (ckks_client.encrypt([[1, 0.5]]).to_bytes(), ckks.Ciphertexts.from_bytes),
     ):
         with pytest.raises(errors.MalformedError):
             read(made[:cut])
@@ -163,6 +166,27 @@ def test_keys_do_not_mix(client, stranger, server, ckks_client, ckks_server):
         other.decrypt(ckks_client.encrypt([1, 0.5]))
     with ckks_server, pytest.raises(errors.MismatchError, match="client key"):
         ckks_client.encrypt([1, 0.5]) * other.encrypt([1, 0.5])
+
+
+def test_namesakes_are_told_apart(client, keys, ckks_client, ckks_server, integer_client):
+    bits, vector = client.encrypt([True]), ckks_client.encrypt([1, 0.5])
+    integers = integer_client.encrypt_integers([1], "uint4")
+    for work, words in (
+        (lambda: client.decrypt(vector), "girih.Ciphertexts is wanted, not girih.ckks.Ciphertexts"),
+        (lambda: ckks_client.decrypt(integers), "not girih.integer.Ciphertexts"),
+        (lambda: integer_client.decrypt_integers(bits), "girih.integer.Ciphertexts is wanted"),
+        (lambda: ckks.ServerKey(keys), "girih.ckks.EvaluationKeys is wanted, not girih.Eval"),
+        (lambda: bits.to_device(ckks_server), "girih.ServerKey is wanted, not girih.ckks.Serv"),
+        (lambda: girih.concatenate([bits, integers]), "different classes"),
+    ):
+        with pytest.raises((TypeError, errors.MismatchError), match=words):
+            work()
+    # One name reads and joins whatever has a meaning.
+    assert integer_client.decrypt(integers).tolist() == [1]
+    joined = girih.concatenate([integers, integers])
+    assert integer_client.decrypt(joined).tolist() == [1, 1]
+    rows = girih.concatenate([vector.reshape(1, 2), vector.reshape(1, 2)])
+    assert rows.shape == (2, 2)
 
 
 def test_kinds_of_messages_do_not_mix(client, server):

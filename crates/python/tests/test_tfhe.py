@@ -143,8 +143,12 @@ def test_ciphertexts_on_the_device(client, server, rng):
     assert np.array_equal(client.decrypt((~c).to_host()[1]), ~(a & b)[1])
     assert np.array_equal(client.decrypt(pickle.loads(pickle.dumps(c))), a & b)
     assert np.array_equal(client.decrypt(y.to_device(server) ^ x), a ^ b)
-    with pytest.raises(ValueError, match="to_host"):
-        x[0]
+    # There they are indexed and broadcast as on the host.
+    assert x[:, ::-1].device == "cpu"
+    assert np.array_equal(client.decrypt(x[:, ::-1]), a[:, ::-1])
+    assert np.array_equal(client.decrypt(x & y[0]), a & b[0])
+    assert np.array_equal(client.decrypt(x[1] | y), a[1] | b)
+    assert np.array_equal(client.decrypt(x ^ [True, False, True, False]), a ^ [1, 0, 1, 0])
 
 
 def test_long_batches_run_in_parts(client, server, rng):

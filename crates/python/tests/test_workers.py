@@ -175,7 +175,9 @@ def test_random_headers_are_refused_or_right(client, ckks_client, integer_client
     rng = random.Random(5)
     seeds = [
         wire.to_bytes(client.encrypt([True, False]), client.encrypt([1, 2], bits=2)),
-        wire.to_bytes(ckks_client.encrypt([0.5, 0.25]), integer_client.encrypt_integers([1, 2])),
+        wire.to_bytes(
+            ckks_client.encrypt([0.5, 0.25]), integer_client.encrypt_integers([1, 2], "uint8")
+        ),
         wire.to_bytes(girih.EncryptedBits.encrypt(client, [[1, 0]])),
     ]
     values = [

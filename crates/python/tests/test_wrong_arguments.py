@@ -6,6 +6,7 @@ test_refusals.py.
 
 import asyncio
 import contextlib
+import dataclasses
 import io
 from importlib.util import find_spec
 
@@ -120,6 +121,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
     linear = models.LinearRegression([1, 2], 0)
     logistic = models.LogisticRegression([[1, 2]], [0], [0, 1])
     of_model = linear.encrypt(ckks_client, [[0.5, 0.25]])
+    values, scores = (dataclasses.replace(of_model, kind=kind) for kind in ("values", "scores"))
     columns_of = columns.Columns(keys, lambda server, a: ~a, ["a"], "b", "cpu")
     mapped = girih.ray.MapBatches(keys, lambda server, a: ~a, ["a"], "b", "cpu")
     batch = {"a": np.array(columns.cells(bits), object)}
@@ -287,7 +289,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         ),
         "ckks.Ciphertexts.drop_to": (of_ckks(vector.drop_to), (1,), {}),
         "ckks.Ciphertexts.from_bytes": (
-            ckks.Ciphertexts.from_bytes, (vector.to_bytes(),), {"single": True},
+            ckks.Ciphertexts.from_bytes, (vector.to_bytes(),), {},
         ),
         "ckks.Ciphertexts.maximum": (
             of_ckks(vector.maximum), (vector, o["sign"]), {"range": 1.0},
@@ -296,6 +298,9 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
             of_ckks(vector.minimum), (vector, o["sign"]), {"range": 1.0},
         ),
         "ckks.Ciphertexts.polynomial": (of_ckks(vector.polynomial), (o["polynomial"],), {}),
+        "ckks.Ciphertexts.mean": (of_ckks(vector.mean), (16, 1), {}),
+        "ckks.Ciphertexts.reshape": (vectors.reshape, (1, 2, 16), {}),
+        "ckks.Ciphertexts.to_device": (vector.to_device, (ckks_server,), {}),
         "ckks.Ciphertexts.relu": (of_ckks(vector.relu), (o["sign"],), {"range": 1.0}),
         "ckks.Ciphertexts.rotate": (of_ckks(vector.rotate), (1,), {}),
         "ckks.Ciphertexts.sign": (of_ckks(vector.sign), (o["sign"],), {"range": 1.0}),
@@ -330,7 +335,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
             ckks.EvaluationKeys.from_bytes, (ckks_keys.to_bytes(), set_of_vectors), {},
         ),
         "ckks.LinearMap": (ckks.LinearMap, (2, {0: [1, 1]}), {}),
-        "ckks.Matrix": (ckks.Matrix, ([[1, 2], [3, 4]],), {}),
+        "ckks.Matrix": (ckks.Matrix, ([[1, 2], [3, 4]],), {"slots": 4}),
         "ckks.Matrix.product_rotations": (ckks.Matrix.product_rotations, (2,), {}),
         "ckks.Parameters": (ckks.Parameters, (set_of_vectors.name,), {}),
         "ckks.Parameters.from_toml": (
@@ -357,6 +362,8 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "integer.Ciphertexts.from_bytes": (
             integer.Ciphertexts.from_bytes, (integers.to_bytes(), (2,)), {},
         ),
+        "integer.Ciphertexts.reshape": (integers.reshape, (2, 1), {}),
+        "integer.Ciphertexts.sum": (of_integers(integers.sum), (0, "uint8"), {}),
         "integer.Ciphertexts.select": (
             of_integers(o["conditions"].select), (integers, integers), {},
         ),
@@ -372,6 +379,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
             no_progress(integer.ServerKey), (integer_client.evaluation_keys(), "cpu"),
             {"transform": "ntt", "log2_failure": -20.0, "progress": None},
         ),
+        "integer.ServerKey.report_to": (no_progress(integer_server.report_to), (None,), {}),
         "integer.ServerKey.limit_scratch": (integer_server.limit_scratch, (4 << 30,), {}),
         "integer.ServerKey.upload": (integer_server.upload, (integers,), {}),
         "columns.Columns": (
@@ -380,7 +388,11 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "columns.Columns.batches": (lambda b: list(columns_of.batches([b])), (batch,), {}),
         "columns.array": (columns.array, (columns.cells(bits),), {}),
         "columns.cells": (columns.cells, (bits,), {}),
-        "models.DecisionTree": (models.DecisionTree, tree, {"bits": 2}),
+        "models.DecisionTree": (models.DecisionTree, tree, {"bits": 2, "classes": [3, 7]}),
+        "models.DecisionTree.decrypt": (
+            decision.decrypt, (client, girih.EncryptedBits.encrypt(client, [[True]])), {},
+        ),
+        "models.DecisionTree.encrypt": (decision.encrypt, (client, [[0.2], [0.9]]), {}),
         "models.DecisionTree.from_sklearn": (
             models.DecisionTree.from_sklearn, (_Tree(), [[0.0], [1.0]], 2), {},
         ),
@@ -390,12 +402,13 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "models.LogisticRegression": (
             models.LogisticRegression, ([[1, 2]], [0], [0, 1]), {},
         ),
-        "models.LogisticRegression.decrypt_classes": (
-            logistic.decrypt_classes, (ckks_client, of_model), {},
+        "models.LogisticRegression.decrypt_labels": (
+            logistic.decrypt_labels, (ckks_client, scores), {},
         ),
-        "models.LogisticRegression.decrypt_scores": (
-            logistic.decrypt_scores, (ckks_client, of_model), {},
+        "models.Rows": (
+            models.Rows, ("features", of_model.vectors, 1, 2), {},
         ),
+        "models.Rows.from_bytes": (models.Rows.from_bytes, (of_model.to_bytes(),), {}),
         "models.LogisticRegression.decision_function": (
             of_ckks(logistic.decision_function), (of_model,), {},
         ),
@@ -408,12 +421,17 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "models.LinearRegression.predict": (of_ckks(linear.predict), (of_model,), {}),
         **{
             f"models.{name}.{method}": (getattr(model, method), arguments, {})
-            for name, model in (("LinearRegression", linear), ("LogisticRegression", logistic))
+            for name, model, results in (
+                ("LinearRegression", linear, values), ("LogisticRegression", logistic, scores),
+            )
             for method, arguments in (
                 ("bound", ([0, 0], [1, 1])),
-                ("decrypt_predictions", (ckks_client, of_model)),
+                ("decrypt", (ckks_client, results)),
                 ("encrypt", (ckks_client, [[0.5, 0.25]])),
+                ("evaluation_keys", (ckks_client,)),
                 ("from_sklearn", (_Linear(),)),
+                ("per_vector", (ckks_client,)),
+                ("rotations", (ckks_client,)),
             )
         },
         "progress.tqdm": (no_progress(progress.tqdm), (), {}),
@@ -477,4 +495,5 @@ def test_one_wrong_argument(name, calls, objects, server, integer_server):
     girih.worker.forget()
     server.limit_failure(0.0)
     integer_server.limit_scratch(4 << 30)
+    integer_server.report_to(None)
     assert refused or name in ANYTHING

@@ -53,11 +53,11 @@ from ._girih import (
     ServerKey,
     Wire,
     absent_devices,
-    concatenate,
     devices,
     weighted_sum,
 )
 from .errors import Error
+from .rows import join as concatenate
 from .synthesis import synthesize
 
 # A child of fork lacks the threads that compute: it is told so instead of waiting for ever.

@@ -2,19 +2,26 @@
 
 Models stay in the clear, where they compute; data and predictions are encrypted. They are made of
 fitted estimators of scikit-learn, or of anything with the same attributes: scikit-learn itself is
-not needed.
+not needed. What a model encrypts and what it computes says what it is, and ``model.decrypt`` reads
+it as that.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Callable, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _girih, ckks
-from .errors import MismatchError, UnsupportedError
+from .errors import MalformedError, MismatchError, OutOfLevelsError, UnsupportedError
+
+#: What a table of encrypted rows may hold.
+KINDS = ("features", "values", "scores", "probabilities", "classes")
+_MAGIC = b"girih rows 1 "
 
 
 def _next_power_of_two(n: int) -> int:
@@ -23,30 +30,230 @@ def _next_power_of_two(n: int) -> int:
 
 def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Real numbers, none of them infinite or none at all."""
+    if np.ma.is_masked(values):
+        raise TypeError(f"{name} has masked entries, which have no values: fill or drop them")
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} are real numbers, not {array.dtype}")
+        dtypes: Any = getattr(values, "dtypes", None)
+        wrong: list[str] = []
+        if hasattr(dtypes, "items"):
+            wrong = [str(key) for key, of in dtypes.items() if np.dtype(object) == of]
+        which = f" (columns {', '.join(wrong)})" if wrong else ""
+        raise TypeError(
+            f"{name} are real numbers, not {array.dtype}{which}: give words numbers first, as "
+            "OneHotEncoder of scikit-learn does"
+        )
     made = array.astype(np.float64)
     if not np.isfinite(made).all():
         raise MismatchError(f"{name} has numbers that are not finite")
     return made
 
 
+@dataclass(frozen=True, repr=False)
+class Rows:
+    """Encrypted rows, many to a vector: features that a model takes, or results that it gave.
+
+    Slot ``j * per_vector + i`` of a vector is entry j of its row i.
+    """
+
+    #: What they are: one of ``KINDS``.
+    kind: str
+    vectors: ckks.Ciphertexts
+    #: How many rows there are; None where one was given by itself.
+    rows: int | None
+    #: Slots of a row.
+    width: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.vectors, ckks.Ciphertexts):
+            found = type(self.vectors).__name__
+            raise TypeError(f"rows are in girih.ckks.Ciphertexts, not in {found}")
+        for name, value in (("rows", self.rows), ("width", self.width)):
+            is_count = isinstance(value, int) and not isinstance(value, bool)
+            if not is_count and not (name == "rows" and value is None):
+                raise TypeError(f"{name} is a number, not {type(value).__name__}")
+        if self.kind not in KINDS:
+            raise MismatchError(f"rows of {self.kind!r}: there are {', '.join(KINDS)}")
+        slots, ndim = self.vectors.slots, self.vectors.ndim
+        if ndim != 2 or self.width < 1 or self.width & (self.width - 1) or self.width > slots:
+            raise MismatchError(f"rows of {self.width} slots in {self.vectors!r}")
+        most = self.vectors.shape[0] * self.per_vector
+        if not most - self.per_vector < (1 if self.rows is None else self.rows) <= most:
+            raise MismatchError(f"{self.rows} rows of {self.width} slots in {self.vectors!r}")
+
+    @property
+    def per_vector(self) -> int:
+        """Rows of a vector."""
+        return self.vectors.slots // self.width
+
+    @property
+    def level(self) -> int:
+        """How many products one after another are left."""
+        return self.vectors.level
+
+    @property
+    def key_id(self) -> str | None:
+        """Name of the client key that they are under."""
+        return self.vectors.key_id
+
+    def to_host(self) -> Rows:
+        """The same rows in the memory of this process."""
+        return replace(self, vectors=self.vectors.to_host())
+
+    def to_bytes(self) -> bytes:
+        """The rows as bytes, with what they are."""
+        count = "one" if self.rows is None else str(self.rows)
+        head = f"{self.kind} {count} {self.width}\n".encode()
+        return _MAGIC + head + self.vectors.to_bytes()
+
+    @staticmethod
+    def from_bytes(data: bytes | bytearray | memoryview) -> Rows:
+        """Reads what to_bytes wrote."""
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"bytes are read, not {type(data).__name__}")
+        view = memoryview(data).cast("B")
+        line, newline, _ = bytes(view[:100]).partition(b"\n")
+        words = line.removeprefix(_MAGIC).decode("ascii", "replace").split(" ")
+        if not line.startswith(_MAGIC) or not newline or len(words) != 3 or words[0] not in KINDS:
+            raise MalformedError("these bytes do not begin as encrypted rows do")
+        count, width = (word if word.isascii() and word.isdigit() else None for word in words[1:])
+        if width is None or (count is None and words[1] != "one"):
+            raise MalformedError("these bytes do not tell how many rows there are")
+        rows = None if count is None else int(count)
+        vectors = ckks.Ciphertexts.from_bytes(view[len(line) + 1 :])
+        try:
+            return Rows(words[0], vectors, rows, int(width))
+        except MismatchError as error:
+            raise MalformedError(f"bytes of encrypted rows: {error}") from error
+
+    def __len__(self) -> int:
+        if self.rows is None:
+            raise TypeError("one row has no length")
+        return self.rows
+
+    def __repr__(self) -> str:
+        count = "one row" if self.rows is None else f"{self.rows} rows"
+        vectors = self.vectors.shape[0]
+        return (
+            f"<girih.models.Rows: {self.kind} of {count} in {vectors} vectors at level "
+            f"{self.level}>"
+        )
+
+
+Model = TypeVar("Model", bound="_Linear")
+AnyParameters = Union[ckks.Parameters, str]
+
+
+def _parameters(of: object) -> ckks.Parameters:
+    """The set that a name, a key or a server is of."""
+    if isinstance(of, str):
+        return ckks.Parameters(of)
+    found = of if isinstance(of, ckks.Parameters) else getattr(of, "parameters", None)
+    if not isinstance(found, ckks.Parameters):
+        raise TypeError(f"a parameter set of girih.ckks or its name, not {type(of).__name__}")
+    return found
+
+
+def _affine(steps: Any, features: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The matrix and offset of transformations that are affine, as most scalers are."""
+
+    def transformed(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        with warnings.catch_warnings():
+            # Of names of columns, which are not there.
+            warnings.simplefilter("ignore")
+            made = steps.transform(rows)
+        return _finite("transformed rows", made.toarray() if hasattr(made, "toarray") else made)
+
+    offset = transformed(np.zeros((1, features)))[0]
+    matrix = transformed(np.eye(features)) - offset
+    rng = np.random.default_rng(0)
+    for size in (1e-2, 1.0, 1e4):
+        rows = rng.uniform(-size, size, (8, features))
+        if not np.allclose(transformed(rows), rows @ matrix + offset, rtol=1e-6, atol=1e-6):
+            raise UnsupportedError(
+                "the steps before the model are not affine: a scaler without clipping, a PCA and "
+                "the like become part of it; apply others before encrypting"
+            )
+    return matrix, offset
+
+
+def _fitted(
+    estimator: Any, what: str, attributes: tuple[str, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
+    """Coefficients and intercepts of a linear model, or of a pipeline that ends with one."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    missing = [name for name in attributes if not hasattr(last, name)]
+    if missing:
+        raise TypeError(
+            f"a fitted {what} has {', '.join(attributes)}: {type(last).__name__} lacks "
+            f"{', '.join(missing)}"
+        )
+    weights = np.atleast_2d(_finite("coef_", last.coef_))
+    intercepts = np.atleast_1d(_finite("intercept_", last.intercept_))
+    if last is not estimator and len(estimator.steps) > 1:
+        matrix, offset = _affine(estimator[:-1], int(estimator.n_features_in_))
+        intercepts = intercepts + weights @ offset
+        weights = weights @ matrix.T
+    return weights, intercepts, last
+
+
 class _Linear:
     """Products of encrypted rows of features with a matrix in the clear (CKKS)."""
 
     def __init__(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        rows, self.features = weights.shape
+        #: Results of a row.
+        self.results, self.features = weights.shape
         #: Slots of a row: features padded to a power of two, and room for all results.
-        self.slots = max(_next_power_of_two(self.features), _next_power_of_two(rows), 2)
-        padded = np.zeros((self.slots, self.slots))
-        padded[:rows, : self.features] = weights
-        #: The map that keys are made for: ``client.evaluation_keys(maps=[model.matrix])``.
-        self.matrix = ckks.Matrix(padded)
-        self._weights = weights
-        self._intercepts = np.zeros(self.slots)
-        self._intercepts[:rows] = intercepts
-        self._rows = rows
+        self.width = max(_next_power_of_two(self.features), _next_power_of_two(self.results))
+        self._weights, self._intercepts = weights, intercepts
+        self._maps: dict[int, ckks.LinearMap] = {}
+
+    def __repr__(self) -> str:
+        return f"<girih.models.{type(self).__name__}: {self._facts()}>"
+
+    def _facts(self) -> str:
+        return f"{self.features} features"
+
+    def per_vector(self, parameters: object) -> int:
+        """Rows that a vector of this set holds."""
+        slots = _parameters(parameters).slots
+        if self.width > slots:
+            raise MismatchError(
+                f"rows of {self.width} slots do not fit the {slots} of a vector of this set"
+            )
+        return slots // self.width
+
+    def _map(self, slots: int) -> tuple[ckks.LinearMap, int, int]:
+        """The map of a vector, then how many slots are added up, how far apart."""
+        rows, few = slots // self.width, _next_power_of_two(self.results)
+        if slots not in self._maps:
+            padded = np.zeros((few, self.width))
+            padded[: self.results, : self.features] = self._weights
+            places = np.arange(self.width)
+            diagonals = {
+                by * rows: np.repeat(padded[places % few, (places + by) % self.width], rows)
+                for by in range(few)
+            }
+            self._maps[slots] = ckks.LinearMap(slots, diagonals)
+        return self._maps[slots], self.width // few, few * rows
+
+    def rotations(self, parameters: object) -> list[int]:
+        """The rotations whose keys the model needs with this set, named or as a key has it."""
+        rows = self.per_vector(parameters)
+        if not self._weights.any():
+            return []
+        linear, width, stride = self._map(rows * self.width)
+        return sorted({*linear.rotations(), *(stride << i for i in range(width.bit_length() - 1))})
+
+    def evaluation_keys(
+        self, client: ckks.ClientKey, *, progress: Any = None, **more: Any
+    ) -> ckks.EvaluationKeys:
+        """The keys that the model needs; ``more`` are further ones, as of
+        ``client.evaluation_keys``."""
+        if not isinstance(client, ckks.ClientKey):
+            raise TypeError(f"a girih.ckks.ClientKey makes keys, not {type(client).__name__}")
+        rotations = [*self.rotations(client), *more.pop("rotations", ())]
+        return client.evaluation_keys(rotations=rotations, progress=progress, **more)
 
     def encrypt(
         self,
@@ -54,91 +261,138 @@ class _Linear:
         rows: ArrayLike,
         *,
         magnitude: float = 1.0,
-    ) -> ckks.Ciphertexts:
-        """Encrypts rows of features, of shape (rows, features) or (features,). No feature may
-        exceed ``magnitude``, which everyone may know who sees the ciphertexts."""
+    ) -> Rows:
+        """Encrypts rows of features, of shape (rows, features) or (features,), as many to a vector
+        as fit. No feature may exceed ``magnitude``, which everyone may know who sees the
+        ciphertexts."""
         if not isinstance(client, (ckks.ClientKey, ckks.PublicKey)):
             raise TypeError(f"a key of girih.ckks encrypts, not {type(client).__name__}")
         values = _finite("rows", rows)
-        if values.ndim not in (1, 2) or values.shape[-1] != self.features:
+        if values.ndim not in (1, 2) or values.shape[-1] != self.features or not values.size:
             raise MismatchError(
                 f"rows of shape {values.shape}: the last length must be {self.features}"
             )
-        return client.encrypt(values, slots=self.slots, magnitude=magnitude)
+        each, table = self.per_vector(client), np.atleast_2d(values)
+        vectors = -(-len(table) // each)
+        # Places without a row repeat one, so that no result leaves the bounds of those of rows.
+        filled = np.concatenate([table, np.repeat(table[:1], vectors * each - len(table), axis=0)])
+        slots = np.zeros((vectors, self.width, each))
+        slots[:, : self.features] = filled.reshape(vectors, each, -1).swapaxes(1, 2)
+        encrypted = client.encrypt(slots.reshape(vectors, -1), magnitude=magnitude)
+        return Rows("features", encrypted, None if values.ndim == 1 else len(table), self.width)
 
     def bound(self, low: ArrayLike, high: ArrayLike) -> float:
-        """The largest size of a result where each feature lies between its low and its high."""
+        """The largest size of a result where each feature lies between its low and its high: one
+        number for all of them, or one for each."""
         ends = [_finite(name, end) for name, end in (("low", low), ("high", high))]
-        if any(end.shape != (self.features,) for end in ends):
+        if any(end.shape not in ((), (self.features,)) for end in ends):
             shapes = " and ".join(str(end.shape) for end in ends)
-            raise MismatchError(f"ends of shapes {shapes}: each must be ({self.features},)")
+            raise MismatchError(
+                f"ends of shapes {shapes}: each must be a number or ({self.features},)"
+            )
+        if (ends[0] > ends[1]).any():
+            raise MismatchError("a low above its high")
         products = np.stack([self._weights * end for end in ends])
-        offsets = self._intercepts[: self._rows]
-        most = products.max(axis=0).sum(axis=1) + offsets
-        least = products.min(axis=0).sum(axis=1) + offsets
+        most = products.max(axis=0).sum(axis=1) + self._intercepts
+        least = products.min(axis=0).sum(axis=1) + self._intercepts
         return float(np.maximum(most, -least).max())
 
-    def _results(self, encrypted: ckks.Ciphertexts) -> ckks.Ciphertexts:
-        return self.matrix @ encrypted + self._intercepts
+    def _check(self, encrypted: Rows, kinds: tuple[str, ...]) -> None:
+        if not isinstance(encrypted, Rows):
+            raise TypeError(
+                f"a model takes girih.models.Rows, as its encrypt makes them, not "
+                f"{type(encrypted).__name__}"
+            )
+        if encrypted.kind not in kinds:
+            raise MismatchError(f"{encrypted.kind} where {' or '.join(kinds)} are needed")
+        if encrypted.width != self.width:
+            raise MismatchError(
+                f"rows of {encrypted.width} slots are of another model: this one's have "
+                f"{self.width}"
+            )
 
-    def _decrypted(
-        self, client: ckks.ClientKey, results: ckks.Ciphertexts
-    ) -> NDArray[np.float64]:
-        """The results of each row, of shape (rows, results)."""
+    def _products(self, encrypted: Rows) -> ckks.Ciphertexts:
+        self._check(encrypted, ("features",))
+        vectors = encrypted.vectors
+        linear, width, stride = self._map(vectors.slots) if self._weights.any() else (None, 1, 1)
+        made = vectors * 0.0 if linear is None else vectors.transform(linear)
+        made = made.sum(width, stride) if width > 1 else made
+        offsets = np.zeros(_next_power_of_two(self.results))
+        offsets[: self.results] = self._intercepts
+        every = np.resize(offsets, self.width)
+        return made + np.repeat(every, encrypted.per_vector)
+
+    def _made(self, kind: str, encrypted: Rows, vectors: ckks.Ciphertexts) -> Rows:
+        return replace(encrypted, kind=kind, vectors=vectors)
+
+    def _decrypted(self, client: ckks.ClientKey, results: Rows) -> NDArray[np.float64]:
+        """The results of each row, of shape (rows, results) or (results,)."""
         if not isinstance(client, ckks.ClientKey):
             raise TypeError(f"a girih.ckks.ClientKey decrypts, not {type(client).__name__}")
-        values: NDArray[np.float64] = client.decrypt(results)
-        return values[..., : self._rows]
+        values = client.decrypt(results.vectors)
+        table = values.reshape(len(values), self.width, -1)[:, : self.results].swapaxes(1, 2)
+        table = table.reshape(-1, self.results)
+        made: NDArray[np.float64] = table[0] if results.rows is None else table[: results.rows]
+        return made
+
+
+def _with_levels(
+    work: Callable[[], ckks.Ciphertexts], vectors: ckks.Ciphertexts, needed: int
+) -> ckks.Ciphertexts:
+    """Says which sets have the levels, where these vectors have too few."""
+    try:
+        return work()
+    except OutOfLevelsError as error:
+        sets = [ckks.Parameters(name) for name in ckks.Parameters.names()]
+        fitting = [s.name for s in sets if s.default_level >= needed and not s.warnings]
+        raise OutOfLevelsError(
+            f"this takes about {needed} levels, and vectors of {vectors.parameters.name} have "
+            f"{vectors.level} here ({error}): a larger error or a smaller bound takes fewer; sets "
+            f"with as many are {', '.join(fitting) or 'none'}"
+        ) from error
 
 
 class LinearRegression(_Linear):
-    """A linear model of one value on encrypted rows of features (CKKS), in one level.
+    """A linear model of one value or several on encrypted rows of features (CKKS), in one level."""
 
-    Each row is one vector of ``slots`` slots; keys are made for ``matrix``.
-    """
-
-    def __init__(self, coefficients: ArrayLike, intercept: float) -> None:
+    def __init__(self, coefficients: ArrayLike, intercept: ArrayLike) -> None:
         weights = _finite("coefficients", coefficients)
-        if weights.ndim != 1 or len(weights) == 0 or np.ndim(intercept) != 0:
+        intercepts = _finite("intercept", intercept)
+        self._single = weights.ndim == 1
+        fitting = weights.ndim in (1, 2) and weights.size > 0
+        if not fitting or intercepts.shape != weights.shape[:-1]:
             raise MismatchError(
-                f"coefficients of shape {weights.shape}: there must be a list of them and one "
-                "intercept"
+                f"coefficients of shape {weights.shape} and intercepts of {intercepts.shape}: "
+                "there must be a list of them and one intercept, or both for each value"
             )
-        super().__init__(weights[None, :], _finite("intercept", [intercept]))
+        super().__init__(np.atleast_2d(weights), np.atleast_1d(intercepts))
 
     @classmethod
     def from_sklearn(cls, estimator: Any) -> LinearRegression:
-        """The model of a fitted ``LinearRegression``, ``Ridge``, ``Lasso`` and so on."""
-        try:
-            coefficients = np.asarray(estimator.coef_, dtype=np.float64)
-            intercept = np.asarray(estimator.intercept_, dtype=np.float64)
-        except AttributeError as error:
-            raise TypeError(
-                f"a fitted linear model has coef_ and intercept_: {error}"
-            ) from error
-        if coefficients.size != coefficients.shape[-1] or intercept.size != 1:
-            raise MismatchError(
-                f"coefficients of shape {coefficients.shape}: models of one value only"
-            )
-        return cls(coefficients.ravel(), float(intercept.ravel()[0]))
+        """The model of a fitted ``LinearRegression``, ``Ridge``, ``Lasso`` and so on, or of a
+        ``Pipeline`` of affine steps, such as scalers, that ends with one."""
+        weights, intercepts, last = _fitted(estimator, "linear model", ("coef_", "intercept_"))
+        intercepts = np.broadcast_to(intercepts, len(weights))
+        if np.ndim(last.coef_) == 1:
+            return cls(weights[0], float(intercepts[0]))
+        return cls(weights, intercepts)
 
-    def predict(self, encrypted: ckks.Ciphertexts) -> ckks.Ciphertexts:
+    def predict(self, encrypted: Rows) -> Rows:
         """The value of each row, encrypted; on the server of ``with server:``."""
-        return self._results(encrypted)
+        return self._made("values", encrypted, self._products(encrypted))
 
-    def decrypt_predictions(
-        self, client: ckks.ClientKey, predictions: ckks.Ciphertexts
-    ) -> NDArray[np.float64]:
-        """The value of each row."""
-        return self._decrypted(client, predictions)[..., 0]
+    def decrypt(self, client: ckks.ClientKey, values: Rows) -> NDArray[np.float64]:
+        """The value of each row, as ``predict`` of scikit-learn gives them."""
+        self._check(values, ("values",))
+        table = self._decrypted(client, values)
+        return table[..., 0] if self._single else table
 
 
 class LogisticRegression(_Linear):
     """A logistic regression, with several classes or two, on encrypted rows of features (CKKS).
 
-    Each row is one vector of ``slots`` slots. ``decision_function`` takes one level and the
-    rotations of ``matrix``; ``predict_proba`` and ``predict`` of two classes take more, and the key
-    of multiplication.
+    ``decision_function`` takes one level and rotations; ``predict_proba`` and ``predict`` of two
+    classes take more, and the key of multiplication.
     """
 
     def __init__(self, coefficients: ArrayLike, intercepts: ArrayLike, classes: ArrayLike) -> None:
@@ -154,78 +408,91 @@ class LogisticRegression(_Linear):
             )
         super().__init__(weights, intercepts)
 
+    def _facts(self) -> str:
+        return f"{self.features} features, classes {', '.join(map(str, self.classes))}"
+
     @classmethod
     def from_sklearn(cls, estimator: Any) -> LogisticRegression:
-        """The model of a fitted ``sklearn.linear_model.LogisticRegression``."""
-        try:
-            return cls(estimator.coef_, estimator.intercept_, estimator.classes_)
-        except AttributeError as error:
-            raise TypeError(
-                f"a fitted linear classifier has coef_, intercept_ and classes_: {error}"
-            ) from error
+        """The model of a fitted ``LogisticRegression``, or of a ``Pipeline`` of affine steps, such
+        as scalers, that ends with one."""
+        names = ("coef_", "intercept_", "classes_")
+        weights, intercepts, last = _fitted(estimator, "linear classifier", names)
+        return cls(weights, intercepts, last.classes_)
 
-    def decision_function(self, encrypted: ckks.Ciphertexts) -> ckks.Ciphertexts:
+    def decision_function(self, encrypted: Rows) -> Rows:
         """A score for each class and row, encrypted; on the server of ``with server:``."""
-        return self._results(encrypted)
+        return self._made("scores", encrypted, self._products(encrypted))
 
-    def predict_proba(
-        self, encrypted: ckks.Ciphertexts, bound: float, error: float = 1e-3
-    ) -> ckks.Ciphertexts:
+    def predict_proba(self, encrypted: Rows, bound: float, error: float = 1e-3) -> Rows:
         """The probability of ``classes[1]`` of each row, encrypted, within ``error``.
 
         It is a polynomial of the score, right for scores of at most ``bound`` and meaningless
         above: ``model.bound(low, high)`` is the largest of all rows within a range.
         """
         self._of_two("probabilities")
-        if not 0 < bound < np.inf:
-            raise MismatchError(f"a bound of {bound}: it must be positive and finite")
-        scores = self._results(encrypted)
-        return scores.apply(lambda t: (1 + math.tanh(t / 2)) / 2, (-bound, bound), error)
+        self._check_bound(bound)
+        self._check(encrypted, ("features",))
+        fitted = ckks.Polynomial.fit(
+            lambda t: (1 + math.tanh(t / 2)) / 2, (-bound, bound), error
+        )
+        made = _with_levels(
+            lambda: self._products(encrypted).polynomial(fitted),
+            encrypted.vectors,
+            1 + fitted.levels,
+        )
+        return self._made("probabilities", encrypted, made)
 
     def predict(
-        self, encrypted: ckks.Ciphertexts, bound: float, gap: float = 0.05, error: float = 1e-2
-    ) -> ckks.Ciphertexts:
+        self, encrypted: Rows, bound: float, gap: float = 0.05, error: float = 1e-2
+    ) -> Rows:
         """The class of each row, encrypted: 1 for ``classes[1]`` and 0 for ``classes[0]``, within
         ``error``; between 0 and 1 for scores nearer to 0 than ``gap * bound``.
 
         ``bound`` is as of ``predict_proba``.
         """
         self._of_two("classes")
-        if not 0 < bound < np.inf:
-            raise MismatchError(f"a bound of {bound}: it must be positive and finite")
+        self._check_bound(bound)
+        self._check(encrypted, ("features",))
         sign = ckks.CompositeSign(gap, 2 * error)
-        return self._results(encrypted).sign(sign, range=bound) * 0.5 + 0.5
+        made = _with_levels(
+            lambda: self._products(encrypted).sign(sign, range=bound) * 0.5 + 0.5,
+            encrypted.vectors,
+            3 + sign.levels,
+        )
+        return self._made("classes", encrypted, made)
 
     def _of_two(self, what: str) -> None:
         if not self._binary:
             raise UnsupportedError(
                 f"{what} of {len(self.classes)} classes: whoever has the key compares the scores, "
-                "by decision_function and decrypt_predictions"
+                "by decision_function and decrypt_labels"
             )
 
-    def decrypt_scores(
-        self, client: ckks.ClientKey, scores: ckks.Ciphertexts
-    ) -> NDArray[np.float64]:
-        """The scores, of shape (rows, classes), or (rows,) of two classes; probabilities, too."""
-        values = self._decrypted(client, scores)
+    @staticmethod
+    def _check_bound(bound: float) -> None:
+        if not 0 < bound < np.inf:
+            raise MismatchError(f"a bound of {bound}: it must be positive and finite")
+
+    def decrypt(self, client: ckks.ClientKey, results: Rows) -> NDArray[Any]:
+        """What the method that made the results gives in scikit-learn: scores of shape (rows,
+        classes), or (rows,) of two classes; probabilities of shape (rows, 2); or classes."""
+        self._check(results, ("scores", "probabilities", "classes"))
+        if results.kind == "classes":
+            return self.decrypt_labels(client, results)
+        values = self._decrypted(client, results)
+        if results.kind == "probabilities":
+            return np.concatenate([1 - values, values], axis=-1)
         return values[..., 0] if self._binary else values
 
-    def decrypt_predictions(
-        self, client: ckks.ClientKey, scores: ckks.Ciphertexts
-    ) -> NDArray[Any]:
-        """The class of each row, of what ``decision_function`` gave."""
-        values = self.decrypt_scores(client, scores)
-        best = (values > 0).astype(int) if self._binary else values.argmax(axis=-1)
+    def decrypt_labels(self, client: ckks.ClientKey, results: Rows) -> NDArray[Any]:
+        """The class of each row, of results of any kind."""
+        self._check(results, ("scores", "probabilities", "classes"))
+        values = self._decrypted(client, results)
+        if self._binary:
+            best = (values[..., 0] > (0 if results.kind == "scores" else 0.5)).astype(int)
+        else:
+            best = values.argmax(axis=-1)
         classes: NDArray[Any] = self.classes[best]
-        return classes
-
-    def decrypt_classes(
-        self, client: ckks.ClientKey, predictions: ckks.Ciphertexts
-    ) -> NDArray[Any]:
-        """The class of each row, of what ``predict`` or ``predict_proba`` gave."""
-        self._of_two("classes")
-        chosen = (self.decrypt_scores(client, predictions) > 0.5).astype(int)
-        classes: NDArray[Any] = self.classes[chosen]
         return classes
 
 
@@ -281,8 +548,10 @@ class DecisionTree:
         low: ArrayLike,
         high: ArrayLike,
         bits: int = 6,
+        classes: ArrayLike | None = None,
     ) -> None:
-        """Nodes by number, 0 the root; a leaf has ``left`` -1 and its ``label`` (from 0 on)."""
+        """Nodes by number, 0 the root; a leaf has ``left`` -1 and its ``label`` (from 0 on), the
+        number of one of ``classes`` where these are given."""
         if isinstance(bits, bool) or not isinstance(bits, (int, np.integer)):
             raise TypeError(f"bits is a number, not {type(bits).__name__}")
         if not 1 <= bits <= 16:
@@ -303,14 +572,22 @@ class DecisionTree:
         self._threshold = np.floor(steps.clip(-1, 2**self.bits)).astype(int)
         self.features = len(self._low)
         self._label_bits = max(int(self._label[self._left < 0].max()).bit_length(), 1)
+        #: What labels stand for.
+        self.classes = None if classes is None else np.asarray(classes)
+        most = int(self._label[self._left < 0].max())
+        if self.classes is not None and (self.classes.ndim != 1 or most >= len(self.classes)):
+            raise MismatchError(f"classes of shape {self.classes.shape} for labels up to {most}")
         self.netlist = self._build()
+
+    def __repr__(self) -> str:
+        return (
+            f"<girih.models.DecisionTree: {self.features} features of {self.bits} bits, "
+            f"{self.netlist.gates} gates>"
+        )
 
     @classmethod
     def from_sklearn(cls, estimator: Any, rows: ArrayLike, bits: int = 6) -> DecisionTree:
-        """The tree of a fitted ``DecisionTreeClassifier``; ``rows`` give each feature's range.
-
-        Labels are indices of ``estimator.classes_``.
-        """
+        """The tree of a fitted ``DecisionTreeClassifier``; ``rows`` give each feature's range."""
         try:
             tree = estimator.tree_
         except AttributeError as error:
@@ -328,6 +605,7 @@ class DecisionTree:
             values.min(axis=0),
             values.max(axis=0),
             bits,
+            getattr(estimator, "classes_", None),
         )
 
     def _build(self) -> _girih.Netlist:
@@ -371,10 +649,35 @@ class DecisionTree:
         words = steps.clip(0, 2**self.bits - 1).astype(np.uint64)
         return {f"x{i}": words[:, i] for i in range(self.features)}
 
-    def predict(self, rows: ArrayLike) -> NDArray[np.uint64]:
-        """Labels of plain rows, as the circuit gives them."""
-        labels: NDArray[np.uint64] = self.netlist.evaluate(self.quantise(rows))["label"]
-        return labels
+    def predict(self, rows: ArrayLike) -> NDArray[Any]:
+        """The class of each plain row, as the circuit gives it."""
+        return self._named(self.netlist.evaluate(self.quantise(rows))["label"])
+
+    def _named(self, labels: NDArray[Any]) -> NDArray[Any]:
+        if self.classes is None:
+            return labels
+        named: NDArray[Any] = self.classes[labels.astype(int)]
+        return named
+
+    def encrypt(self, client: _girih.ClientKey, rows: ArrayLike) -> _girih.EncryptedBits:
+        """The encrypted inputs of the circuit for rows of shape (rows, features)."""
+        words = self.quantise(rows)
+        places = np.arange(self.bits, dtype=np.uint64)
+        bits = [(words[name][:, None] >> places & np.uint64(1)) for name in words]
+        return _girih.EncryptedBits.encrypt(client, np.concatenate(bits, axis=1).astype(bool))
+
+    def decrypt(self, client: _girih.ClientKey, outputs: _girih.EncryptedBits) -> NDArray[Any]:
+        """The class of each row, of what ``server.run`` gave for the circuit of ``netlist``."""
+        if not isinstance(outputs, _girih.EncryptedBits):
+            raise TypeError(
+                f"girih.EncryptedBits, as server.run gives them, not {type(outputs).__name__}"
+            )
+        if outputs.bits != self._label_bits:
+            raise MismatchError(
+                f"{outputs.bits} bits a row where a label of this tree has {self._label_bits}"
+            )
+        bits = outputs.decrypt(client)
+        return self._named(bits @ (1 << np.arange(bits.shape[1])))
 
 
-__all__ = ["DecisionTree", "LinearRegression", "LogisticRegression"]
+__all__ = ["DecisionTree", "LinearRegression", "LogisticRegression", "Rows"]

@@ -140,8 +140,7 @@ def join(parts: Sequence[Array]) -> Array:
     elif isinstance(parts[0], integer.Ciphertexts):
         joined = _join_integers(all_parts)
     elif isinstance(parts[0], ckks.Ciphertexts):
-        vectors = [vector for part in all_parts for vector in part.to_bytes()]
-        joined = ckks.Ciphertexts.from_bytes(vectors)
+        joined = _girih._join_vectors(all_parts)
     else:
         joined = _girih.concatenate(all_parts)
     result: Array = joined
@@ -153,8 +152,7 @@ def single(array: Array, row: int) -> Array:
     if isinstance(array, _girih.EncryptedBits):
         return cut(array, row, row + 1)
     part: Any = cut(array, row, row + 1)
-    plain = isinstance(part, _girih.Ciphertexts)
-    made: Array = part.reshape(part.shape[1:]) if plain else part[0]
+    made: Array = part.reshape(part.shape[1:])
     return made
 
 
@@ -165,17 +163,10 @@ def stack(singles: Sequence[Array]) -> Array:
     rows: list[Any] = []
     for one in singles:
         _known(one)
-        if isinstance(one, _girih.Ciphertexts):
-            rows.append(one.reshape(1, *one.shape))
-        elif isinstance(one, integer.Ciphertexts):
-            shape = [1, *one.shape]
-            rows.append(integer.Ciphertexts.from_bytes(one.to_bytes(), shape))
-        elif isinstance(one, ckks.Ciphertexts):
-            if len(one.shape) != 1:
-                raise MismatchError("a batch of vectors is no row: rows are single vectors")
-            rows.append(ckks.Ciphertexts.from_bytes(one.to_bytes()))
-        else:
+        if isinstance(one, _girih.EncryptedBits):
             rows.append(one)
+        else:
+            rows.append(one.reshape(1, *one.shape))
     joined: Array = join(rows)
     return joined
 

@@ -28,8 +28,8 @@ Arrays = Union[
 Keys = Union[_girih.EvaluationKeys, _girih.LargeKeys, ckks.EvaluationKeys]
 
 #: What everything begins with; the number grows with changes of what follows.
-MAGIC = b"girih wire 1\n"
-#: Bytes of a header at most: some hundred thousand vectors.
+MAGIC = b"girih wire 2\n"
+#: Bytes of a header at most: some hundred thousand arrays.
 LONGEST_HEADER = 4 << 20
 
 # Length of the header, and its CRC-32.
@@ -51,7 +51,7 @@ def _entry(thing: object) -> tuple[dict[str, Any], list[bytes]]:
     if isinstance(thing, integer.Ciphertexts):
         return {"kind": "integers", "shape": list(thing.shape)}, [thing.to_bytes()]
     if isinstance(thing, ckks.Ciphertexts):
-        return {"kind": "vectors", "single": len(thing.shape) == 1}, thing.to_bytes()
+        return {"kind": "vectors"}, [thing.to_bytes()]
     if isinstance(thing, (_girih.EvaluationKeys, ckks.EvaluationKeys)):
         name = "ckks keys" if isinstance(thing, ckks.EvaluationKeys) else "keys"
         return {"kind": name, "key_id": thing.key_id, "kinds": thing.kinds}, [thing.to_bytes()]
@@ -140,7 +140,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "large": {"shape": _shape},
     "instances": {"instances": _is_count},
     "integers": {"shape": _shape},
-    "vectors": {"single": lambda value: isinstance(value, bool)},
+    "vectors": {},
     "keys": _KEY_FIELDS,
     "ckks keys": _KEY_FIELDS,
     "large keys": {"name": _text, "transform": _text, **_KEY_FIELDS},
@@ -160,7 +160,7 @@ def _check(entry: Any) -> None:
         if not possible(entry[field]):
             raise _refuse(f"{field} of {kind} is {str(entry[field])[:40]!r}")
     lengths = entry["lengths"]
-    if not lengths or (kind not in ("vectors", "large keys") and len(lengths) != 1):
+    if not lengths or (kind != "large keys" and len(lengths) != 1):
         raise _refuse(f"{len(lengths)} parts of {kind}")
 
 
@@ -210,7 +210,7 @@ def _read(entry: dict[str, Any], parts: list[memoryview]) -> Any:
     if kind == "integers":
         return integer.Ciphertexts.from_bytes(parts[0], entry["shape"])
     if kind == "vectors":
-        return ckks.Ciphertexts.from_bytes(parts, single=entry["single"])
+        return ckks.Ciphertexts.from_bytes(parts[0])
     if kind in ("keys", "ckks keys", "large keys"):
         keys: Keys
         if kind == "keys":

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Iterator, Literal, Union, overload
 
-from . import _girih, ckks, integer, wire
+from . import _girih, ckks, integer, models, wire
 from .errors import MalformedError, MismatchError, MissingKeyError
 
 AnyKeys = wire.Keys
@@ -360,8 +360,10 @@ def server(
 
 
 def on_host(result: Any) -> Any:
-    """Ciphertexts, alone or in tuples, lists and dictionaries, copied from their device."""
-    if isinstance(result, (_girih.Ciphertexts, ckks.Ciphertexts, integer.Ciphertexts)):
+    """Ciphertexts and rows of models, alone or in tuples, lists and dictionaries, copied from their
+    device."""
+    kinds = (_girih.Ciphertexts, ckks.Ciphertexts, integer.Ciphertexts, models.Rows)
+    if isinstance(result, kinds):
         return result.to_host()
     if type(result) in (tuple, list):
         return type(result)(on_host(one) for one in result)

@@ -1,21 +1,24 @@
 //! Encrypted vectors.
 
 use super::approximation::{CompositeSign, Polynomial, fit};
-use super::matrix::{LinearMap, Matrix, matrix_of};
+use super::bytes;
+use super::matrix::{LinearMap, Matrix, transposed};
 use super::operation::Operation;
 use super::server::{CkksServerKey, Loaded, Tape};
 use super::sets::CkksParameters;
 use crate::arrays::{self, Values};
-use crate::call::compute;
+use crate::call::wait;
+use crate::classes::The;
 use crate::errors::{Failure, Outcome};
-use crate::tfhe::gather::display;
+use crate::tfhe::gather::{broadcast, common_shape, display, indexed, reshaped};
 use crate::{context, wire};
 use girih::ckks::server::{Bootstrapping, Ciphertexts};
 use girih::ckks::{self, Ciphertext, Complex64};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PySlice};
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyTuple};
 use std::sync::Arc;
 
 /// Where encrypted vectors are.
@@ -34,10 +37,58 @@ pub enum Store {
 /// device until they are decrypted, pickled or copied by to_host.
 #[pyclass(frozen, module = "girih.ckks", name = "Ciphertexts")]
 pub struct CkksCiphertexts {
-    /// Whether it is one vector, of shape (slots,), and no batch of shape (vectors, slots).
-    pub single: bool,
+    /// The shape without its last length, the slots: of one vector none, of a batch (vectors,).
+    pub lead: Vec<usize>,
     /// The vectors.
     pub store: Store,
+}
+
+impl Store {
+    /// The vectors on the device of `server`.
+    ///
+    /// # Errors
+    /// Those of uploading.
+    pub fn on_device(&self, server: &Loaded) -> Outcome<Ciphertexts> {
+        match self {
+            Self::Host(batch) => Ok(server.key.upload(batch)?),
+            Self::Device(_, batch) => Ok(batch.clone()),
+            Self::Traced(..) => {
+                let why = "a step of a recording is used where ciphertexts are needed";
+                Err(Failure::mismatch(why))
+            }
+        }
+    }
+
+    fn on_host(&self) -> Outcome<Arc<Vec<Ciphertext>>> {
+        match self {
+            Self::Host(batch) => Ok(Arc::clone(batch)),
+            Self::Device(server, batch) => Ok(Arc::new(server.key.download(batch)?)),
+            Self::Traced(..) => {
+                let why = "while a program is recorded there are no ciphertexts yet";
+                Err(Failure::mismatch(why))
+            }
+        }
+    }
+
+    /// Some vectors, in any order and as often as wanted, where they are.
+    fn take(&self, vectors: &[usize]) -> Outcome<Self> {
+        let Some(&first) = vectors.first() else {
+            return Err(Failure::mismatch("no vector is left: a batch has at least one"));
+        };
+        let in_order = vectors.iter().zip(first..).all(|(&vector, place)| vector == place);
+        if let (Self::Device(server, batch), true) = (self, in_order) {
+            let part = batch.select(first..first + vectors.len())?;
+            return Ok(Self::Device(Arc::clone(server), part));
+        }
+        let all = self.on_host()?;
+        let part: Vec<Ciphertext> = vectors.iter().map(|&vector| all[vector].clone()).collect();
+        match self {
+            Self::Device(server, _) => {
+                Ok(Self::Device(Arc::clone(server), server.key.upload(&part)?))
+            }
+            _ => Ok(Self::Host(Arc::new(part))),
+        }
+    }
 }
 
 /// Slots, level and scale.
@@ -48,9 +99,21 @@ struct Facts {
 }
 
 impl CkksCiphertexts {
-    /// One vector, or a batch.
-    pub fn new(single: bool, store: Store) -> Self {
-        Self { single, store }
+    /// As many vectors as their shape has.
+    pub fn new(lead: Vec<usize>, store: Store) -> Self {
+        Self { lead, store }
+    }
+
+    /// The shape, slots included.
+    fn full_shape(&self) -> Outcome<Vec<usize>> {
+        let slots = self.facts()?.slots;
+        Ok(self.lead.iter().copied().chain([slots]).collect())
+    }
+
+    /// Some vectors in another shape.
+    fn gathered(&self, py: Python<'_>, vectors: Vec<usize>, lead: Vec<usize>) -> PyResult<Self> {
+        let store = self.store.clone();
+        Ok(Self::new(lead, wait(py, move || store.take(&vectors))?))
     }
 
     fn set(&self) -> ckks::CkksParameters {
@@ -87,49 +150,20 @@ impl CkksCiphertexts {
         self.facts().map(|facts| (facts.level, facts.scale, facts.slots))
     }
 
-    fn count(&self) -> usize {
-        match &self.store {
-            Store::Host(batch) => batch.len(),
-            Store::Device(_, batch) => batch.len(),
-            Store::Traced(..) => 1,
-        }
-    }
-
     /// The vectors in the memory of this process, copied from the device where they are there.
     ///
     /// # Errors
     /// Failures of the device, and for steps of a recording.
     pub fn on_host(&self, py: Python<'_>) -> PyResult<Arc<Vec<Ciphertext>>> {
-        match &self.store {
-            Store::Host(batch) => Ok(Arc::clone(batch)),
-            Store::Device(server, batch) => {
-                compute(py, || server.key.download(batch)).map(Arc::new)
-            }
-            Store::Traced(..) => {
-                let why = "while a program is recorded there are no ciphertexts yet";
-                Err(Failure::mismatch(why).into())
-            }
+        if let Store::Host(batch) = &self.store {
+            return Ok(Arc::clone(batch));
         }
-    }
-
-    /// The vectors on the device of `server`.
-    ///
-    /// # Errors
-    /// Those of uploading.
-    pub fn on_device(&self, server: &Loaded) -> Outcome<Ciphertexts> {
-        match &self.store {
-            Store::Host(batch) => Ok(server.key.upload(batch)?),
-            Store::Device(_, batch) => Ok(batch.clone()),
-            Store::Traced(..) => {
-                let why = "a step of a recording is used where ciphertexts are needed";
-                Err(Failure::mismatch(why))
-            }
-        }
+        let store = self.store.clone();
+        wait(py, move || store.on_host())
     }
 
     /// Computes an operation, or records it where the operands are steps of a recording.
     fn perform(py: Python<'_>, operation: &Operation, operands: &[&Self]) -> PyResult<Self> {
-        let single = operands.iter().all(|operand| operand.single);
         let tape = operands.iter().find_map(|operand| match &operand.store {
             Store::Traced(tape, _) => Some(tape),
             _ => None,
@@ -145,7 +179,7 @@ impl CkksCiphertexts {
             };
             let nodes = operands.iter().map(node).collect::<Outcome<Vec<_>>>()?;
             let node = tape.push(operation.clone(), nodes)?;
-            return Ok(Self::new(single, Store::Traced(Arc::clone(tape), node)));
+            return Ok(Self::new(Vec::new(), Store::Traced(Arc::clone(tape), node)));
         }
         let own = operands.iter().find_map(|operand| match &operand.store {
             Store::Device(server, _) => Some(Arc::clone(server)),
@@ -162,13 +196,56 @@ impl CkksCiphertexts {
                 }
             },
         };
-        let result = compute(py, || {
-            let operands =
-                operands.iter().map(|o| o.on_device(&server)).collect::<Outcome<Vec<_>>>()?;
+        let leads: Vec<&[usize]> = operands.iter().map(|o| o.lead.as_slice()).collect();
+        let lead = common_shape(&leads)?;
+        let operands: Vec<(Store, Option<Vec<usize>>)> = operands
+            .iter()
+            .map(|o| (o.store.clone(), (o.lead != lead).then(|| broadcast(&o.lead, &lead))))
+            .collect();
+        let (operation, own) = (operation.clone(), Arc::clone(&server));
+        let result = wait(py, move || {
+            let operands = operands
+                .iter()
+                .map(|(store, vectors)| match vectors {
+                    None => store.on_device(&own),
+                    Some(vectors) => store.take(vectors)?.on_device(&own),
+                })
+                .collect::<Outcome<Vec<_>>>()?;
             let operands: Vec<&Ciphertexts> = operands.iter().collect();
-            Outcome::Ok(operation.compute(&server.key, &operands)?)
+            Outcome::Ok(operation.compute(&own.key, &operands)?)
         })?;
-        Ok(Self::new(single, Store::Device(server, result)))
+        Ok(Self::new(lead, Store::Device(server, result)))
+    }
+
+    /// The product with what is in the clear: a matrix on the left or on the right, a map on the
+    /// left, or a vector on either side.
+    fn product(&self, other: &Bound<'_, PyAny>, is_right: bool) -> PyResult<Self> {
+        let py = other.py();
+        if let (Ok(map), false) = (other.cast::<LinearMap>(), is_right) {
+            return self.one(py, &Operation::LinearMap(Arc::clone(&map.get().0)));
+        }
+        if let Ok(matrix) = other.cast::<Matrix>() {
+            return self.one(py, &matrix.get().times(is_right)?);
+        }
+        let Values { entries, shape } = arrays::numbers(other, "a matrix or a vector")?;
+        match shape[..] {
+            [rows, columns] => {
+                let matrix = ckks::server::Matrix::new(rows, columns, &entries);
+                let matrix = Arc::new(matrix.map_err(Failure::from)?);
+                let matrix = if is_right { transposed(&matrix)? } else { matrix };
+                self.one(py, &Operation::Matrix(matrix, true))
+            }
+            [_] => {
+                let products = self.one(py, &Operation::MulPlain(Arc::new(entries)))?;
+                let width = self.facts()?.slots;
+                products.one(py, &Operation::InnerSum(width, 1))
+            }
+            _ => {
+                let shape = display(&shape);
+                let why = format!("shape {shape}: give a matrix or a vector");
+                Err(Failure::mismatch(why).into())
+            }
+        }
     }
 
     fn one(&self, py: Python<'_>, operation: &Operation) -> PyResult<Self> {
@@ -205,7 +282,7 @@ impl Plain {
     fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let Values { entries, shape } = arrays::numbers(value, "an operand")?;
         match shape[..] {
-            [] => Ok(Self::Number(entries[0])),
+            [] | [1] => Ok(Self::Number(entries[0])),
             [_] => Ok(Self::Vector(entries)),
             _ => {
                 let shape = display(&shape);
@@ -225,14 +302,22 @@ fn most_degree(levels: usize, (lo, hi): (f64, f64)) -> usize {
 
 #[pymethods]
 impl CkksCiphertexts {
-    /// (slots,) of one vector, (vectors, slots) of a batch.
+    /// (slots,) of one vector, (vectors, slots) of a batch, (.., slots) of a larger array.
     #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let slots = self.facts()?.slots;
-        if self.single {
-            return Ok((slots,).into_pyobject(py)?.into_any());
-        }
-        Ok((self.count(), slots).into_pyobject(py)?.into_any())
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.full_shape()?)
+    }
+
+    /// Number of dimensions: 1 of one vector.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.lead.len() + 1
+    }
+
+    /// Number of slots of all vectors.
+    #[getter]
+    fn size(&self) -> PyResult<usize> {
+        Ok(self.full_shape()?.iter().product())
     }
 
     /// Slots of a vector.
@@ -292,81 +377,61 @@ impl CkksCiphertexts {
         }
     }
 
+    /// The same vectors in another shape, whose last length is the slots; one length may be -1.
+    #[pyo3(signature = (*shape))]
+    fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let own = self.full_shape()?;
+        let mut lead = reshaped(&own, shape)?;
+        if lead.pop() != own.last().copied() {
+            let (own, slots) = (display(&own), self.facts()?.slots);
+            let why = format!(
+                "vectors of shape {own} keep their slots: the last length of a shape is {slots}"
+            );
+            return Err(Failure::mismatch(why).into());
+        }
+        Ok(Self::new(lead, self.store.clone()))
+    }
+
+    /// The same vectors on the device of a server.
+    fn to_device(&self, py: Python<'_>, server: The<'_, CkksServerKey>) -> PyResult<Self> {
+        let (store, loaded) = (self.store.clone(), Arc::clone(&server.get().0));
+        let own = Arc::clone(&loaded);
+        let batch = wait(py, move || store.on_device(&own))?;
+        Ok(Self::new(self.lead.clone(), Store::Device(loaded, batch)))
+    }
+
     /// The same vectors in the memory of this process.
     fn to_host(&self, py: Python<'_>) -> PyResult<Self> {
-        Ok(Self::new(self.single, Store::Host(self.on_host(py)?)))
+        Ok(Self::new(self.lead.clone(), Store::Host(self.on_host(py)?)))
     }
 
-    /// Each vector as bytes that end with a checksum.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        wire::write_all(py, &self.on_host(py)?)
+    /// The vectors as bytes that end with a checksum, and their shape.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let (batch, lead) = (self.on_host(py)?, self.lead.clone());
+        Ok(PyBytes::new(py, &wait(py, move || bytes::write(&lead, &batch))?))
     }
 
-    /// Reads what to_bytes wrote; `single` makes one vector of a list of one.
+    /// Reads what to_bytes wrote.
     #[staticmethod]
-    #[pyo3(signature = (data, *, single = false))]
-    fn from_bytes(py: Python<'_>, data: Vec<Bound<'_, PyAny>>, single: bool) -> PyResult<Self> {
-        if data.is_empty() || (single && data.len() != 1) {
-            let why = format!("{} ciphertexts: give at least one, one for a vector", data.len());
-            return Err(Failure::mismatch(why).into());
-        }
-        let batch: Vec<Ciphertext> = wire::read_all(py, &data)?;
-        let alike = |c: &&Ciphertext| {
-            let first = (batch[0].set(), batch[0].key_id(), batch[0].level(), batch[0].slots());
-            (c.set(), c.key_id(), c.level(), c.slots()) != first
-        };
-        if let Some(other) = batch.iter().find(alike) {
-            let why = format!("{:?} and {other:?} make no batch: they differ", batch[0]);
-            return Err(Failure::mismatch(why).into());
-        }
-        Ok(Self::new(single, Store::Host(Arc::new(batch))))
+    fn from_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let data: PyBackedBytes = arrays::bytes(data, "encrypted vectors")?.into();
+        let (lead, batch) = wait(py, move || bytes::read(&data))?;
+        Ok(Self::new(lead, Store::Host(Arc::new(batch))))
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        if self.single {
-            return Err(PyTypeError::new_err("one vector has no length: its slots are .slots"));
-        }
-        Ok(self.count())
+        let none = || PyTypeError::new_err("one vector has no length: its slots are .slots");
+        self.lead.first().copied().ok_or_else(none)
     }
 
-    /// One vector of a batch, or several side by side.
+    /// Vectors of a batch by NumPy's rules of indices, slots side by side: where they are.
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if self.single {
+        if self.lead.is_empty() {
             let why = "slots of an encrypted vector are not indexed: rotate and mask them";
             return Err(PyTypeError::new_err(why));
         }
-        let count = self.count();
-        let (range, single) = match key.cast::<PySlice>() {
-            Ok(slice) => {
-                let at = slice.indices(count as isize)?;
-                if at.step != 1 {
-                    return Err(Failure::mismatch("vectors are taken in steps of 1").into());
-                }
-                (at.start as usize..at.stop.max(at.start) as usize, false)
-            }
-            Err(_) => {
-                let index: i64 = key.extract()?;
-                let from_start = if index < 0 { index + count as i64 } else { index };
-                let Some(index) = usize::try_from(from_start).ok().filter(|i| *i < count) else {
-                    let why = format!("index {index} of a batch of {count} vectors");
-                    return Err(PyIndexError::new_err(why));
-                };
-                (index..index + 1, true)
-            }
-        };
-        if range.is_empty() {
-            return Err(Failure::mismatch("no vector is left: a batch has at least one").into());
-        }
-        let store = match &self.store {
-            Store::Host(batch) => Store::Host(Arc::new(batch[range].to_vec())),
-            Store::Device(server, batch) => {
-                Store::Device(Arc::clone(server), compute(py, || batch.select(range))?)
-            }
-            Store::Traced(..) => {
-                return Err(Failure::mismatch("a recording computes on single vectors").into());
-            }
-        };
-        Ok(Self::new(single, store))
+        let (vectors, lead) = indexed(py, &self.lead, key)?;
+        self.gathered(py, vectors, lead)
     }
 
     fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -427,14 +492,14 @@ impl CkksCiphertexts {
         }
         // From the top bit of the exponent on: as deep as it has bits, less where it has few ones.
         let mut power: Option<Self> = None;
-        let mut square = Self::new(self.single, self.store.clone());
+        let mut square = Self::new(self.lead.clone(), self.store.clone());
         for bit in 0..=exponent.ilog2() {
             if bit > 0 {
                 square = square.one(py, &Operation::Square)?;
             }
             if exponent >> bit & 1 == 1 {
                 power = Some(match power {
-                    None => Self::new(square.single, square.store.clone()),
+                    None => Self::new(square.lead.clone(), square.store.clone()),
                     Some(power) => Self::perform(py, &Operation::Mul, &[&power, &square])?,
                 });
             }
@@ -442,14 +507,20 @@ impl CkksCiphertexts {
         power.ok_or_else(|| Failure::mismatch("no power").into())
     }
 
-    /// The product of two encrypted square matrices, each row after row in its slots.
-    fn __matmul__(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<Self> {
-        Self::perform(py, &Operation::MatrixMatrix, &[self, other.get()])
+    /// By an encrypted vector the product of two encrypted square matrices, each row after row in
+    /// its slots. By a matrix in the clear the vector times the matrix, by a vector in the clear
+    /// the sum of products, in every slot.
+    fn __matmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(other) = other.cast::<Self>() {
+            return Self::perform(py, &Operation::MatrixMatrix, &[self, other.get()]);
+        }
+        self.product(other, true)
     }
 
-    /// A matrix in the clear times the vector: a level.
-    fn __rmatmul__(&self, matrix: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.one(matrix.py(), &Operation::Matrix(matrix_of(matrix)?))
+    /// A matrix in the clear times the vector: a level. By a vector in the clear the sum of
+    /// products, in every slot.
+    fn __rmatmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.product(other, false)
     }
 
     /// The square: cheaper than x * x.
@@ -475,6 +546,15 @@ impl CkksCiphertexts {
         self.one(py, &Operation::InnerSum(width, stride))
     }
 
+    /// The mean of `width` slots from j on (all, unless given) as slot j: a level more than their
+    /// sum.
+    #[pyo3(signature = (width = None, stride = 1))]
+    fn mean(&self, py: Python<'_>, width: Option<usize>, stride: i64) -> PyResult<Self> {
+        let width = width.map_or_else(|| self.facts().map(|facts| facts.slots), Ok)?;
+        let sum = self.one(py, &Operation::InnerSum(width, stride))?;
+        sum.one(py, &Operation::MulConstant(Complex64::from(1.0 / width as f64)))
+    }
+
     /// The reverse of sum: fills `width` slots from each one, `stride` apart.
     #[pyo3(signature = (width, stride = 1))]
     fn spread(&self, py: Python<'_>, width: usize, stride: i64) -> PyResult<Self> {
@@ -487,7 +567,7 @@ impl CkksCiphertexts {
             return self.one(py, &Operation::LinearMap(Arc::clone(&map.get().0)));
         }
         match map.cast::<Matrix>() {
-            Ok(matrix) => self.one(py, &Operation::Matrix(Arc::clone(&matrix.get().0))),
+            Ok(matrix) => self.one(py, &matrix.get().times(false)?),
             Err(_) => Err(PyTypeError::new_err(format!(
                 "a map is a girih.ckks.LinearMap or girih.ckks.Matrix, not {}",
                 map.get_type().name()?
@@ -628,9 +708,9 @@ impl CkksCiphertexts {
             Store::Traced(..) => " to be recorded".into(),
         };
         let what = match self.facts() {
-            Ok(Facts { slots, level, .. }) if self.single => format!("({slots},) at level {level}"),
             Ok(Facts { slots, level, .. }) => {
-                format!("({}, {slots}) at level {level}", self.count())
+                let shape: Vec<usize> = self.lead.iter().copied().chain([slots]).collect();
+                format!("{} at level {level}", display(&shape))
             }
             Err(_) => "a step".into(),
         };
@@ -638,9 +718,28 @@ impl CkksCiphertexts {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        let buffers = wire::buffers(py, self.to_bytes(py)?, protocol)?;
-        let read = py.import("girih._girih")?.getattr("_unpickle_ckks")?;
-        Ok((read, (buffers, self.single)).into_pyobject(py)?.into_any())
+        let data = wire::buffer(py, self.to_bytes(py)?, protocol)?;
+        wire::reduce(py, ("CkksCiphertexts", data))
+    }
+
+    /// Functions of NumPy: those that have a meaning here.
+    fn __array_function__<'py>(
+        &self,
+        function: &Bound<'py, PyAny>,
+        _types: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyAny>,
+        keywords: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arrays::function(function, arguments, keywords)
+    }
+
+    #[pyo3(signature = (*_arguments, **_keywords))]
+    fn __array__(
+        &self,
+        _arguments: &Bound<'_, PyAny>,
+        _keywords: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        Err(arrays::no_array("an encrypted vector"))
     }
 
     /// NumPy's operators leave those of arrays and ciphertexts to the ciphertexts.
@@ -651,13 +750,30 @@ impl CkksCiphertexts {
     }
 }
 
-/// What pickles of encrypted vectors call.
+/// Batches one after the other along their first axis.
 #[pyfunction]
-#[pyo3(name = "_unpickle_ckks")]
-pub fn unpickle_ckks(
+#[pyo3(name = "_join_vectors")]
+pub fn join_vectors(
     py: Python<'_>,
-    data: Vec<Bound<'_, PyAny>>,
-    single: bool,
+    arrays: Vec<The<'_, CkksCiphertexts>>,
 ) -> PyResult<CkksCiphertexts> {
-    CkksCiphertexts::from_bytes(py, data, single)
+    let mut lead = match arrays.first() {
+        Some(first) if !first.get().lead.is_empty() => first.get().lead.clone(),
+        _ => return Err(Failure::mismatch("batches of vectors are joined, at least one").into()),
+    };
+    lead[0] = 0;
+    let mut parts = Vec::new();
+    for array in &arrays {
+        let own = &array.get().lead;
+        if own.get(1..) != lead.get(1..) {
+            let (one, two) = (display(own), display(&lead));
+            let why = format!("batches of shapes {one} and {two}, slots aside, do not go together");
+            return Err(Failure::mismatch(why).into());
+        }
+        lead[0] += own[0];
+        parts.push(array.get().on_host(py)?);
+    }
+    let joined: Vec<Ciphertext> = parts.iter().flat_map(|part| part.iter().cloned()).collect();
+    bytes::check_alike(&joined)?;
+    Ok(CkksCiphertexts::new(lead, Store::Host(Arc::new(joined))))
 }

@@ -4,7 +4,8 @@ use super::ciphertexts::{CkksCiphertexts, Store};
 use super::keys::{CkksEvaluationKeys, Wanted};
 use super::sets::{CkksParameters, set_of};
 use crate::arrays::{self, Values};
-use crate::call::{compute, supervise};
+use crate::call::{compute, supervise, wait};
+use crate::classes::The;
 use crate::errors::Failure;
 use crate::tfhe::client::{refuse_pickle, seed};
 use crate::tfhe::gather::display;
@@ -23,23 +24,16 @@ pub struct CkksClientKey(pub Arc<ckks::ClientKey>);
 #[pyclass(frozen, module = "girih.ckks", name = "PublicKey")]
 pub struct CkksPublicKey(Arc<ckks::PublicKey>);
 
-/// The vectors of an array of one or two dimensions, padded with zeros to `slots` where that is
-/// given; and whether it was a single one.
+/// The vectors along the last axis of an array, padded with zeros to `slots` where that is given;
+/// and the other lengths of its shape.
 fn vectors(
     values: &Bound<'_, PyAny>,
     slots: Option<usize>,
-) -> PyResult<(Vec<Vec<Complex64>>, bool)> {
+) -> PyResult<(Vec<Vec<Complex64>>, Vec<usize>)> {
     let Values { entries, shape } = arrays::numbers(values, "values")?;
-    let (length, single) = match shape[..] {
-        [length] => (length, true),
-        [_, length] => (length, false),
-        _ => {
-            let shape = display(&shape);
-            let why = format!(
-                "values of shape {shape}: give a vector (slots,) or a batch (vectors, slots)"
-            );
-            return Err(Failure::mismatch(why).into());
-        }
+    let [ref lead @ .., length] = shape[..] else {
+        let why = "one number: give a vector (slots,), such as [x], or a batch (vectors, slots)";
+        return Err(Failure::mismatch(why).into());
     };
     if entries.is_empty() {
         let why = format!("values of shape {}: there are none", display(&shape));
@@ -67,7 +61,7 @@ fn vectors(
         vector.resize(slots, Complex64::from(0.0));
         vector
     };
-    Ok((entries.chunks_exact(length).map(padded).collect(), single))
+    Ok((entries.chunks_exact(length).map(padded).collect(), lead.to_vec()))
 }
 
 /// Encrypts each vector.
@@ -75,13 +69,13 @@ fn encrypted(
     py: Python<'_>,
     values: &Bound<'_, PyAny>,
     slots: Option<usize>,
-    encrypt: impl Fn(&[Complex64]) -> ckks::Result<Ciphertext> + Send + Sync,
+    encrypt: impl Fn(&[Complex64]) -> ckks::Result<Ciphertext> + Send + 'static,
 ) -> PyResult<CkksCiphertexts> {
-    let (vectors, single) = vectors(values, slots)?;
-    let batch = compute(py, || {
+    let (vectors, lead) = vectors(values, slots)?;
+    let batch = wait(py, move || {
         vectors.iter().map(|vector| encrypt(vector)).collect::<ckks::Result<Vec<_>>>()
     })?;
-    Ok(CkksCiphertexts::new(single, Store::Host(Arc::new(batch))))
+    Ok(CkksCiphertexts::new(lead, Store::Host(Arc::new(batch))))
 }
 
 #[pymethods]
@@ -90,7 +84,7 @@ impl CkksClientKey {
     #[staticmethod]
     fn generate(py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<Self> {
         let set = set_of(parameters)?;
-        Ok(Self(Arc::new(compute(py, || ckks::ClientKey::generate(&set))?)))
+        Ok(Self(Arc::new(wait(py, move || ckks::ClientKey::generate(&set))?)))
     }
 
     /// For tests only: a key, and all that it makes, from 32 bytes. Who knows them knows the key.
@@ -119,7 +113,8 @@ impl CkksClientKey {
 
     /// A public key.
     fn public_key(&self, py: Python<'_>) -> PyResult<CkksPublicKey> {
-        Ok(CkksPublicKey(Arc::new(compute(py, || self.0.public_key())?)))
+        let key = Arc::clone(&self.0);
+        Ok(CkksPublicKey(Arc::new(wait(py, move || key.public_key())?)))
     }
 
     /// Makes evaluation keys, which are public, for what the server is to do: products, rotations
@@ -163,10 +158,10 @@ impl CkksClientKey {
         level: Option<usize>,
         magnitude: f64,
     ) -> PyResult<CkksCiphertexts> {
-        let key = self.0.within(magnitude);
-        encrypted(py, values, slots, |vector| match level {
-            None => key.encrypt(vector),
-            Some(level) => key.encrypt_at(vector, level),
+        let key = Arc::clone(&self.0);
+        encrypted(py, values, slots, move |vector| match level {
+            None => key.within(magnitude).encrypt(vector),
+            Some(level) => key.within(magnitude).encrypt_at(vector, level),
         })
     }
 
@@ -177,14 +172,15 @@ impl CkksClientKey {
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
-        ciphertexts: &Bound<'py, CkksCiphertexts>,
+        ciphertexts: The<'py, CkksCiphertexts>,
         complex: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (ciphertexts, batch) = (ciphertexts.get(), ciphertexts.get().on_host(py)?);
-        let values = compute(py, || {
-            batch.iter().map(|c| self.0.decrypt(c)).collect::<ckks::Result<Vec<_>>>()
+        let key = Arc::clone(&self.0);
+        let values = wait(py, move || {
+            batch.iter().map(|c| key.decrypt(c)).collect::<ckks::Result<Vec<_>>>()
         })?;
-        shaped(py, values, ciphertexts.single, complex)
+        shaped(py, values, &ciphertexts.lead, complex)
     }
 
     /// Decrypts for others: errors are flooded, which costs about (bits + log2 slots)/2 + 4 bits of
@@ -197,24 +193,25 @@ impl CkksClientKey {
     fn decrypt_to_share<'py>(
         &self,
         py: Python<'py>,
-        ciphertexts: &Bound<'py, CkksCiphertexts>,
+        ciphertexts: The<'py, CkksCiphertexts>,
         bits: u32,
         error: f64,
         complex: bool,
     ) -> PyResult<(Bound<'py, PyAny>, f64)> {
         let (ciphertexts, batch) = (ciphertexts.get(), ciphertexts.get().on_host(py)?);
-        let all = compute(py, || {
-            let shared = batch.iter().map(|c| self.0.decrypt_to_share(c, bits, error));
+        let key = Arc::clone(&self.0);
+        let all = wait(py, move || {
+            let shared = batch.iter().map(|c| key.decrypt_to_share(c, bits, error));
             shared.collect::<ckks::Result<Vec<_>>>()
         })?;
         let precision = all.iter().fold(f64::INFINITY, |least, d| least.min(d.precision_bits));
         let values = all.into_iter().map(|decryption| decryption.values).collect();
-        Ok((shaped(py, values, ciphertexts.single, complex)?, precision))
+        Ok((shaped(py, values, &ciphertexts.lead, complex)?, precision))
     }
 
     /// The key as bytes: who has them can decrypt everything.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        wire::write(py, &*self.0)
+        wire::write(py, &self.0)
     }
 
     /// Reads what to_bytes wrote; with `parameters`, for that set alone.
@@ -241,11 +238,11 @@ impl CkksClientKey {
 fn shaped<'py>(
     py: Python<'py>,
     values: Vec<Vec<Complex64>>,
-    single: bool,
+    lead: &[usize],
     complex: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (count, slots) = (values.len(), values.first().map_or(0, Vec::len));
-    let shape = if single { vec![slots] } else { vec![count, slots] };
+    let slots = values.first().map_or(0, Vec::len);
+    let shape: Vec<usize> = lead.iter().copied().chain([slots]).collect();
     let flat = values.concat();
     if complex {
         return arrays::array(py, flat, &shape);
@@ -276,13 +273,13 @@ impl CkksPublicKey {
         slots: Option<usize>,
         magnitude: f64,
     ) -> PyResult<CkksCiphertexts> {
-        let key = self.0.within(magnitude);
-        encrypted(py, values, slots, |vector| key.encrypt(vector))
+        let key = Arc::clone(&self.0);
+        encrypted(py, values, slots, move |vector| key.within(magnitude).encrypt(vector))
     }
 
     /// The key as bytes that end with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        wire::write(py, &*self.0)
+        wire::write(py, &self.0)
     }
 
     /// Reads what to_bytes wrote; with `parameters`, for that set alone.

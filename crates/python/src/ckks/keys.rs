@@ -1,12 +1,11 @@
 //! Evaluation keys.
 
-use super::matrix::{LinearMap, Matrix};
+use super::matrix::{LinearMap, matrix_of};
 use super::sets::CkksParameters;
 use crate::errors::Failure;
 use crate::wire::{self, Digest};
 use girih::ckks::keys::SwitchingKeySource;
 use girih::ckks::{self, KeyKind, server::Bootstrapping};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
@@ -53,13 +52,9 @@ impl Wanted {
         for map in maps {
             if let Ok(map) = map.cast::<LinearMap>() {
                 rotations.extend(map.get().0.rotations());
-            } else if let Ok(matrix) = map.cast::<Matrix>() {
-                rotations.extend(matrix.get().0.rotations().map_err(Failure::from)?);
             } else {
-                return Err(PyTypeError::new_err(format!(
-                    "maps are girih.ckks.Matrix or girih.ckks.LinearMap, not {}",
-                    map.get_type().name()?
-                )));
+                let matrix = matrix_of(map)?;
+                rotations.extend(matrix.rotations().map_err(Failure::from)?);
             }
         }
         let mut kinds: Vec<KeyKind> =
@@ -108,12 +103,12 @@ impl CkksEvaluationKeys {
     /// can write; this says which keys these are.
     #[getter]
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
-        self.1.of(py, "", &[&*self.0])
+        self.1.of(py, String::new(), &self.0, |keys| vec![keys])
     }
 
     /// The keys as bytes that end with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        wire::write(py, &*self.0)
+        wire::write(py, &self.0)
     }
 
     /// Reads what to_bytes wrote; with `parameters`, for that set alone.

@@ -1,6 +1,7 @@
 //! Vectors of real and complex numbers.
 
 pub mod approximation;
+mod bytes;
 pub mod ciphertexts;
 pub mod client;
 pub mod keys;

@@ -1,10 +1,12 @@
 //! Operations on vectors, each computed at once or recorded.
 
+use super::matrix::widened;
 use girih::ckks::approximation::{CompositeSign, Polynomial};
 use girih::ckks::server::{
     Bootstrapping, Builder, Ciphertexts, LinearMap, Matrix, Node, ServerKey,
 };
-use girih::ckks::{Complex64, Result};
+use girih::ckks::{Complex64, Error, Result};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// An operation with what it takes besides ciphertexts.
@@ -38,8 +40,8 @@ pub enum Operation {
     Spread(usize, i64),
     /// A map by its diagonals.
     LinearMap(Arc<LinearMap>),
-    /// A matrix in the clear times x.
-    Matrix(Arc<Matrix>),
+    /// A matrix in the clear times x; whether it is padded for vectors of more slots.
+    Matrix(Arc<Matrix>, bool),
     /// The product of two encrypted matrices.
     MatrixMatrix,
     /// A polynomial.
@@ -72,16 +74,33 @@ macro_rules! call {
             Operation::Neg => $on.neg(&$x[0]),
             Operation::Mul => $on.mul(&$x[0], &$x[1]),
             Operation::Square => $on.square(&$x[0]),
-            Operation::AddPlain(values) => $on.add_plain(&$x[0], values),
-            Operation::MulPlain(values) => $on.mul_plain(&$x[0], values),
+            Operation::AddPlain(values) => {
+                check_vector(values, $x[0].slots())?;
+                $on.add_plain(&$x[0], values)
+            }
+            Operation::MulPlain(values) => {
+                check_vector(values, $x[0].slots())?;
+                $on.mul_plain(&$x[0], values)
+            }
             Operation::AddConstant(c) => $on.add_constant(&$x[0], *c),
             Operation::MulConstant(c) => $on.mul_constant(&$x[0], *c),
             Operation::Rotate(by) => $on.rotate(&$x[0], *by),
             Operation::Conjugate => $on.conjugate(&$x[0]),
             Operation::InnerSum(width, stride) => $on.inner_sum(&$x[0], *width, *stride),
             Operation::Spread(width, stride) => $on.spread(&$x[0], *width, *stride),
-            Operation::LinearMap(map) => $on.linear_transform(&$x[0], map),
-            Operation::Matrix(matrix) => $on.matrix_vector(matrix, &$x[0]),
+            Operation::LinearMap(map) => {
+                check_map(map, $x[0].slots())?;
+                $on.linear_transform(&$x[0], map)
+            }
+            Operation::Matrix(matrix, may_pad) => {
+                let slots = $x[0].slots();
+                let padded = padded(matrix, slots, *may_pad)?;
+                let matrix = padded.as_ref().unwrap_or(matrix);
+                // A tall matrix gives more slots than the vector has, which then repeats.
+                let rows = matrix.rows().next_power_of_two();
+                let x = if rows > slots { $with_slots(rows)? } else { $x[0].clone() };
+                $on.matrix_vector(matrix, &x)
+            }
             Operation::MatrixMatrix => $on.matrix_matrix(&$x[0], &$x[1]),
             Operation::Polynomial(p) => $on.polynomial(&$x[0], p),
             Operation::Sign(range, sign) => $on.sign(&$x[0], *range, sign),
@@ -95,6 +114,48 @@ macro_rules! call {
             Operation::WithSlots(slots) => $with_slots(*slots),
         }
     };
+}
+
+/// Refuses a vector that is shorter than the encrypted one, where it would be repeated.
+fn check_vector(values: &[Complex64], slots: usize) -> Result<()> {
+    let found = values.len();
+    if found == slots {
+        return Ok(());
+    }
+    let rule = format!("there must be {slots}, as many as the encrypted vector has slots");
+    Err(Error::Length { what: "the values of a vector", found, rule })
+}
+
+/// Refuses a map of fewer slots than a vector has: it is right for vectors that repeat, and nobody
+/// has said that this one does.
+fn check_map(map: &LinearMap, slots: usize) -> Result<()> {
+    let own = map.slots();
+    if own >= slots {
+        return Ok(());
+    }
+    Err(Error::Shape {
+        operation: format!("a linear map of {own} slots and a vector of {slots}"),
+        rule: format!("where the vector repeats, x.with_slots({own}) says so"),
+    })
+}
+
+/// The matrix for vectors of so many slots, if it is for fewer.
+fn padded(matrix: &Matrix, slots: usize, may_pad: bool) -> Result<Option<Arc<Matrix>>> {
+    let (rows, columns) = (matrix.rows(), matrix.columns());
+    let own = columns.next_power_of_two();
+    let refuse = |rule: String| {
+        let operation = format!("a matrix of {rows} x {columns} and a vector of {slots} slots");
+        Err(Error::Shape { operation, rule })
+    };
+    match own.cmp(&slots) {
+        Ordering::Equal => Ok(None),
+        Ordering::Greater => refuse(format!("the vector has to have {own}")),
+        Ordering::Less if may_pad => Ok(Some(Arc::new(widened(matrix, slots)?))),
+        Ordering::Less => refuse(format!(
+            "girih.ckks.Matrix(entries, slots={slots}) is for such vectors; where the vector \
+             repeats, x.with_slots({own}) says so"
+        )),
+    }
 }
 
 impl Operation {

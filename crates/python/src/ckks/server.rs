@@ -4,8 +4,10 @@ use super::ciphertexts::{CkksCiphertexts, Store};
 use super::keys::CkksEvaluationKeys;
 use super::operation::Operation;
 use super::sets::CkksParameters;
-use crate::call::{compute, supervise};
+use crate::call::{supervise, wait};
+use crate::classes::The;
 use crate::errors::{Failure, Outcome};
+use crate::tfhe::gather::{common_shape, display};
 use crate::tfhe::server::refuse_pickle;
 use crate::{context, device};
 use girih::ckks::server::{self, Builder, Ciphertexts, Node, Options};
@@ -33,7 +35,7 @@ pub struct CkksServerKey(pub Arc<Loaded>);
 #[pyclass(frozen, module = "girih.ckks")]
 pub struct Recording {
     server: Arc<Loaded>,
-    recording: server::Recording,
+    recording: Arc<server::Recording>,
     inputs: usize,
     /// Whether the function returned several results.
     several: bool,
@@ -98,7 +100,7 @@ impl CkksServerKey {
     ))]
     fn new(
         py: Python<'_>,
-        keys: &Bound<'_, CkksEvaluationKeys>,
+        keys: The<'_, CkksEvaluationKeys>,
         device: Option<&str>,
         bootstrap_when_needed: bool,
         progress: Option<&Bound<'_, PyAny>>,
@@ -141,11 +143,13 @@ impl CkksServerKey {
     fn upload(
         &self,
         py: Python<'_>,
-        ciphertexts: &Bound<'_, CkksCiphertexts>,
+        ciphertexts: The<'_, CkksCiphertexts>,
     ) -> PyResult<CkksCiphertexts> {
-        let ciphertexts = ciphertexts.get();
-        let batch = compute(py, || ciphertexts.on_device(&self.0))?;
-        Ok(CkksCiphertexts::new(ciphertexts.single, Store::Device(Arc::clone(&self.0), batch)))
+        let (ciphertexts, server) = (ciphertexts.get(), Arc::clone(&self.0));
+        let store = ciphertexts.store.clone();
+        let batch = wait(py, move || store.on_device(&server))?;
+        let store = Store::Device(Arc::clone(&self.0), batch);
+        Ok(CkksCiphertexts::new(ciphertexts.lead.clone(), store))
     }
 
     /// Records a function of encrypted vectors, to be run many times. Inputs are declared by
@@ -170,7 +174,7 @@ impl CkksServerKey {
             steps: Mutex::new(Some(Vec::new())),
         });
         let stand_ins = (0..inputs.len())
-            .map(|i| CkksCiphertexts::new(true, Store::Traced(Arc::clone(&tape), i)))
+            .map(|i| CkksCiphertexts::new(Vec::new(), Store::Traced(Arc::clone(&tape), i)))
             .map(|stand_in| Bound::new(py, stand_in))
             .collect::<PyResult<Vec<_>>>()?;
         let returned = function.call1(PyTuple::new(py, stand_ins)?);
@@ -192,10 +196,11 @@ impl CkksServerKey {
         if results.is_empty() {
             return Err(Failure::mismatch("a recording has at least one result").into());
         }
+        let (server, count) = (Arc::clone(&self.0), inputs.len());
         let recording =
-            compute(py, || self.0.key.record(|b| replay(b, &inputs, &steps, &results)))?;
-        let (server, inputs) = (Arc::clone(&self.0), inputs.len());
-        Ok(Recording { server, recording, inputs, several })
+            wait(py, move || server.key.record(|b| replay(b, &inputs, &steps, &results)))?;
+        let (server, recording) = (Arc::clone(&self.0), Arc::new(recording));
+        Ok(Recording { server, recording, inputs: count, several })
     }
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
@@ -243,21 +248,31 @@ impl Recording {
     fn __call__<'py>(
         &self,
         py: Python<'py>,
-        inputs: Vec<Bound<'py, CkksCiphertexts>>,
+        inputs: Vec<The<'py, CkksCiphertexts>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if inputs.len() != self.inputs {
             let why = format!("{} inputs where {} were declared", inputs.len(), self.inputs);
             return Err(Failure::mismatch(why).into());
         }
-        let inputs: Vec<&CkksCiphertexts> = inputs.iter().map(Bound::get).collect();
-        let single = inputs.iter().all(|input| input.single);
-        let results = compute(py, || {
+        let shapes: Vec<&[usize]> = inputs.iter().map(|i| i.get().lead.as_slice()).collect();
+        let lead = common_shape(&shapes)?;
+        if let Some(other) = shapes.iter().find(|shape| ***shape != lead) {
+            let (other, lead) = (display(other), display(&lead));
+            let why = format!(
+                "batches of shapes {other} and {lead}, slots aside: a recording takes inputs of one"
+            );
+            return Err(Failure::mismatch(why).into());
+        }
+        let stores: Vec<Store> = inputs.iter().map(|input| input.get().store.clone()).collect();
+        let (server, recording) = (Arc::clone(&self.server), Arc::clone(&self.recording));
+        let results = wait(py, move || {
             let inputs =
-                inputs.iter().map(|i| i.on_device(&self.server)).collect::<Outcome<Vec<_>>>()?;
-            Outcome::Ok(self.recording.run(&inputs.iter().collect::<Vec<&Ciphertexts>>())?)
+                stores.iter().map(|store| store.on_device(&server)).collect::<Outcome<Vec<_>>>()?;
+            Outcome::Ok(recording.run(&inputs.iter().collect::<Vec<&Ciphertexts>>())?)
         })?;
-        let made =
-            |batch| CkksCiphertexts::new(single, Store::Device(Arc::clone(&self.server), batch));
+        let made = |batch| {
+            CkksCiphertexts::new(lead.clone(), Store::Device(Arc::clone(&self.server), batch))
+        };
         let mut results = results
             .into_iter()
             .map(made)

@@ -1,16 +1,18 @@
 //! Arrays of encrypted integers.
 
-use super::kind::{Kind, Plain, plains};
-use super::number::{Binary, Held, Host, Move, Operand, Unary, constants, from_bytes, select};
+use super::kind::Kind;
+use super::number::{Binary, Held, Host, Move, Unary, from_bytes};
 use super::server::{IntegerServerKey, Loaded};
-use crate::call::compute;
+use crate::call::wait;
+use crate::classes::The;
 use crate::errors::Failure;
-use crate::tfhe::gather::display;
+use crate::tfhe::gather::{display, indexed, reshaped};
 use crate::tfhe::sets::ParameterSet;
-use crate::{arrays, context, wire};
+use crate::{arrays, wire};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyTuple};
 use std::sync::Arc;
 
@@ -24,28 +26,13 @@ enum Store {
 }
 
 /// An array of encrypted integers or conditions, of any shape. Operators compute on the server of
-/// the innermost `with server:`, or on the one that made an operand, by Rust's wrapping rules;
-/// results stay on its device until they are decrypted, pickled or copied by to_host.
+/// the innermost `with server:`, or on the one that made an operand; shapes broadcast, numbers wrap
+/// around; results stay on its device until they are decrypted, pickled or copied by to_host.
 #[pyclass(frozen, module = "girih.integer", name = "Ciphertexts")]
 pub struct IntegerCiphertexts {
     /// The shape.
     pub shape: Vec<usize>,
     store: Store,
-}
-
-/// The other operand of an operation, kept for its time.
-enum Other {
-    Array(Held),
-    Plain(Plain),
-}
-
-impl Other {
-    fn operand(&self) -> Operand<'_> {
-        match self {
-            Self::Array(array) => Operand::Array(array.as_ref()),
-            Self::Plain(value) => Operand::Plain(*value),
-        }
-    }
 }
 
 impl IntegerCiphertexts {
@@ -54,7 +41,8 @@ impl IntegerCiphertexts {
         Self { shape, store: Store::Host(host) }
     }
 
-    fn kind(&self) -> Kind {
+    /// What elements are.
+    pub fn kind(&self) -> Kind {
         match &self.store {
             Store::Host(host) => host.kind(),
             Store::Device(_, held) => held.kind(),
@@ -68,7 +56,7 @@ impl IntegerCiphertexts {
     pub fn host(&self, py: Python<'_>) -> PyResult<Arc<dyn Host>> {
         match &self.store {
             Store::Host(host) => Ok(Arc::clone(host)),
-            Store::Device(loaded, held) => compute(py, || held.download(&loaded.integers)),
+            Store::Device(loaded, held) => loaded.run(py, || held.download(&loaded.integers)),
         }
     }
 
@@ -81,140 +69,54 @@ impl IntegerCiphertexts {
         Ok(Self { shape: self.shape.clone(), store: Store::Device(Arc::clone(loaded), held) })
     }
 
-    fn held(&self, py: Python<'_>, loaded: &Arc<Loaded>) -> PyResult<Held> {
+    /// The array beside the keys of a server.
+    ///
+    /// # Errors
+    /// As [`IntegerCiphertexts::on_device`].
+    pub fn held(&self, py: Python<'_>, loaded: &Arc<Loaded>) -> PyResult<Held> {
         match &self.store {
             Store::Device(own, held) if Arc::ptr_eq(own, loaded) => Ok(Arc::clone(held)),
             Store::Device(own, _) => {
                 let why = format!("these integers are with another server, on {}", own.device);
                 Err(Failure::mismatch(why).into())
             }
-            Store::Host(host) => compute(py, || host.upload(&loaded.integers)),
-        }
-    }
-
-    /// The server that an operator of these operands uses.
-    fn server(py: Python<'_>, operands: &[&Self]) -> PyResult<Arc<Loaded>> {
-        for operand in operands {
-            if let Store::Device(loaded, _) = &operand.store {
-                return Ok(Arc::clone(loaded));
+            Store::Host(host) => {
+                let (host, loaded) = (Arc::clone(host), Arc::clone(loaded));
+                wait(py, move || host.upload(&loaded.integers))
             }
         }
-        match context::innermost::<IntegerServerKey>(py)? {
-            Some(server) => Ok(Arc::clone(&server.get().0)),
-            None => Err(Failure::new(
-                "NoServerError",
-                "operators compute on a server: write `with server:` around them, of a \
-                 girih.integer.ServerKey",
-            )
-            .into()),
+    }
+
+    /// An array on a device.
+    pub(super) fn placed(shape: Vec<usize>, loaded: &Arc<Loaded>, held: Held) -> Self {
+        Self { shape, store: Store::Device(Arc::clone(loaded), held) }
+    }
+
+    /// The same array.
+    pub(super) fn alias(&self) -> Self {
+        Self { shape: self.shape.clone(), store: self.store.clone() }
+    }
+
+    /// The server beside whose keys the array lies.
+    pub(super) fn own_server(&self) -> Option<&Arc<Loaded>> {
+        match &self.store {
+            Store::Device(loaded, _) => Some(loaded),
+            Store::Host(_) => None,
         }
     }
 
-    /// The operand that a value of Python is: an array, or one number for all elements.
-    fn other(
-        py: Python<'_>,
-        loaded: &Arc<Loaded>,
-        value: &Bound<'_, PyAny>,
-        kind: Kind,
-        shape: &[usize],
-    ) -> PyResult<Other> {
-        let check = |found: &[usize]| {
-            if found == shape {
-                return Ok(());
+    /// Elements of the array in another shape, where it is.
+    fn gathered(&self, py: Python<'_>, elements: Vec<usize>, shape: Vec<usize>) -> PyResult<Self> {
+        match &self.store {
+            Store::Host(host) => {
+                let host = Arc::clone(host);
+                Ok(Self::on_the_host(shape, wait(py, move || host.take(&elements))?))
             }
-            let (own, other) = (display(shape), display(found));
-            let why = format!("shapes {own} and {other} do not go together: they must be equal");
-            Err(Failure::mismatch(why))
-        };
-        if let Ok(array) = value.cast::<Self>() {
-            check(&array.get().shape)?;
-            return Ok(Other::Array(array.get().held(py, loaded)?));
+            Store::Device(loaded, held) => {
+                let part = loaded.run(py, || held.take(&loaded.integers, &elements))?;
+                Ok(Self::placed(shape, loaded, part))
+            }
         }
-        let (values, found, _) = plains(value, Some(kind))?;
-        if let ([], [one]) = (found.as_slice(), values.as_slice()) {
-            return Ok(Other::Plain(*one));
-        }
-        check(&found)?;
-        Ok(Other::Array(compute(py, || constants(kind, &loaded.integers, &values))?))
-    }
-
-    fn made(&self, loaded: &Arc<Loaded>, held: Held) -> Self {
-        Self { shape: self.shape.clone(), store: Store::Device(Arc::clone(loaded), held) }
-    }
-
-    fn unary(&self, py: Python<'_>, operation: Unary) -> PyResult<Self> {
-        let loaded = Self::server(py, &[self])?;
-        let held = self.held(py, &loaded)?;
-        Ok(self.made(&loaded, compute(py, || held.unary(operation))?))
-    }
-
-    /// All results of an operation.
-    fn results(
-        &self,
-        py: Python<'_>,
-        operation: Binary,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<Vec<Self>> {
-        let array = other.cast::<Self>().ok();
-        let loaded = match &array {
-            Some(array) => Self::server(py, &[self, array.get()])?,
-            None => Self::server(py, &[self])?,
-        };
-        let held = self.held(py, &loaded)?;
-        let other = Self::other(py, &loaded, other, self.kind(), &self.shape)?;
-        let results = compute(py, || held.binary(operation, other.operand()))?;
-        Ok(results.into_iter().map(|held| self.made(&loaded, held)).collect())
-    }
-
-    fn binary(
-        &self,
-        py: Python<'_>,
-        operation: Binary,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<Self> {
-        Ok(self.results(py, operation, other)?.swap_remove(0))
-    }
-
-    fn both(
-        &self,
-        py: Python<'_>,
-        operation: Binary,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<(Self, Self)> {
-        let mut results = self.results(py, operation, other)?;
-        let second = results.swap_remove(1);
-        Ok((results.swap_remove(0), second))
-    }
-
-    fn moved(&self, py: Python<'_>, how: Move, by: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let Ok(amounts) = by.cast::<Self>() else {
-            let bits = by.extract::<u32>().map_err(|_| {
-                PyTypeError::new_err(
-                    "bits are moved by an int that is not negative, or by encrypted numbers",
-                )
-            })?;
-            return self.unary(py, Unary::Move(how, bits));
-        };
-        let amounts = amounts.get();
-        let loaded = Self::server(py, &[self, amounts])?;
-        if amounts.shape != self.shape {
-            let (own, other) = (display(&self.shape), display(&amounts.shape));
-            let why = format!("shapes {own} and {other} do not go together: they must be equal");
-            return Err(Failure::mismatch(why).into());
-        }
-        let (held, amounts) = (self.held(py, &loaded)?, amounts.held(py, &loaded)?);
-        Ok(self.made(&loaded, compute(py, || held.move_by(how, amounts.as_ref()))?))
-    }
-
-    /// Refuses what Python would round down and girih rounds towards 0.
-    fn only_natural(&self, operator: &str) -> PyResult<()> {
-        if let Kind::Int(_) = self.kind() {
-            return Err(PyTypeError::new_err(format!(
-                "{operator} rounds down in Python; integers with a sign have div_rem(other), which \
-                 rounds towards 0"
-            )));
-        }
-        Ok(())
     }
 }
 
@@ -272,7 +174,7 @@ impl IntegerCiphertexts {
     }
 
     /// The same integers on the device of a server.
-    fn to_device(&self, py: Python<'_>, server: &Bound<'_, IntegerServerKey>) -> PyResult<Self> {
+    fn to_device(&self, py: Python<'_>, server: The<'_, IntegerServerKey>) -> PyResult<Self> {
         self.on_device(py, &server.get().0)
     }
 
@@ -284,7 +186,7 @@ impl IntegerCiphertexts {
     /// The array as bytes that end with a checksum. The shape is not in them.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let host = self.host(py)?;
-        Ok(PyBytes::new(py, &compute(py, || host.to_bytes())?))
+        Ok(PyBytes::new(py, &wait(py, move || host.to_bytes())?))
     }
 
     /// Reads what to_bytes wrote; the shape is (elements,) unless given.
@@ -295,9 +197,8 @@ impl IntegerCiphertexts {
         data: &Bound<'_, PyAny>,
         shape: Option<Vec<usize>>,
     ) -> PyResult<Self> {
-        let data = arrays::bytes(data, "encrypted integers")?;
-        let data = data.as_bytes();
-        let (host, count) = compute(py, || from_bytes(data))?;
+        let data: PyBackedBytes = arrays::bytes(data, "encrypted integers")?.into();
+        let (host, count) = wait(py, move || from_bytes(&data))?;
         let shape = shape.unwrap_or_else(|| vec![count]);
         let size = shape.iter().try_fold(1usize, |product, &d| product.checked_mul(d));
         if size != Some(count) {
@@ -312,16 +213,29 @@ impl IntegerCiphertexts {
         self.shape.first().copied().ok_or_else(none)
     }
 
+    /// Elements by NumPy's rules of indices: copies, where the array is.
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let Store::Host(host) = &self.store else {
-            let why = "integers on a device are indexed in the host's memory: to_host() first";
-            return Err(Failure::mismatch(why).into());
-        };
-        let all = py.import("numpy")?.call_method1("arange", (self.size(),))?;
-        let taken = all.call_method1("reshape", (self.shape.clone(),))?.get_item(key)?;
-        let taken = arrays::integers(&taken, "indices")?;
-        let part = compute(py, || host.take(&taken.entries))?;
-        Ok(Self::on_the_host(taken.shape, part))
+        let (elements, shape) = indexed(py, &self.shape, key)?;
+        self.gathered(py, elements, shape)
+    }
+
+    /// The same integers in another shape; one length may be -1.
+    #[pyo3(signature = (*shape))]
+    fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        Ok(Self { shape: reshaped(&self.shape, shape)?, store: self.store.clone() })
+    }
+
+    /// Sums along an axis, or of all elements. They never wrap around: their dtype is the
+    /// narrowest that holds all of them, unless `dtype` names another. Of conditions: how many
+    /// hold.
+    #[pyo3(signature = (axis = None, dtype = None))]
+    fn sum(
+        &self,
+        py: Python<'_>,
+        axis: Option<i64>,
+        dtype: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        self.total(py, axis, dtype.map(Kind::of).transpose()?)
     }
 
     fn __add__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -354,10 +268,31 @@ impl IntegerCiphertexts {
         Ok(self.both(py, Binary::Divide, other)?.0)
     }
 
+    fn __rfloordiv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.only_natural("//")?;
+        Ok(self.known(py, other)?.both(py, Binary::Divide, &self.object(py)?)?.0)
+    }
+
     /// Of natural numbers; by 0 the dividend.
     fn __mod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.only_natural("%")?;
         Ok(self.both(py, Binary::Divide, other)?.1)
+    }
+
+    fn __rmod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.only_natural("%")?;
+        Ok(self.known(py, other)?.both(py, Binary::Divide, &self.object(py)?)?.1)
+    }
+
+    /// Quotient and remainder of natural numbers, for about the price of one.
+    fn __divmod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
+        self.only_natural("divmod")?;
+        self.both(py, Binary::Divide, other)
+    }
+
+    fn __rdivmod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
+        self.only_natural("divmod")?;
+        self.known(py, other)?.both(py, Binary::Divide, &self.object(py)?)
     }
 
     /// Quotient and remainder, rounded towards 0. By 0 the quotient is all ones (of a dividend
@@ -390,23 +325,32 @@ impl IntegerCiphertexts {
         self.binary(py, Binary::Xor, other)
     }
 
-    /// By a number of bits modulo the width, or by an encrypted one for each element.
+    /// By a number of bits, or by an encrypted or known one for each element. As of NumPy nothing
+    /// is left of a number that is moved by its width or more.
     fn __lshift__(&self, py: Python<'_>, by: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.moved(py, Move::ShiftLeft, by)
     }
 
-    /// By a number of bits modulo the width, or by an encrypted one for each element; the sign
-    /// comes in where there is one.
+    /// The same to the right: the sign comes in where there is one.
     fn __rshift__(&self, py: Python<'_>, by: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.moved(py, Move::ShiftRight, by)
     }
 
-    /// Rotates bits, as << shifts them.
+    /// A known number moved by encrypted ones: it becomes of their dtype.
+    fn __rlshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.known(py, other)?.moved(py, Move::ShiftLeft, &self.object(py)?)
+    }
+
+    fn __rrshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.known(py, other)?.moved(py, Move::ShiftRight, &self.object(py)?)
+    }
+
+    /// Rotates bits to the left, by their number modulo the width.
     fn rotate_left(&self, py: Python<'_>, by: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.moved(py, Move::RotateLeft, by)
     }
 
-    /// Rotates bits, as >> shifts them.
+    /// Rotates bits to the right, by their number modulo the width.
     fn rotate_right(&self, py: Python<'_>, by: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.moved(py, Move::RotateRight, by)
     }
@@ -429,7 +373,7 @@ impl IntegerCiphertexts {
         self.unary(py, Unary::Propagate)
     }
 
-    /// Comparisons are encrypted: arrays of conditions.
+    /// Comparisons are encrypted: arrays of conditions. Known numbers may be out of range.
     fn __richcmp__(
         &self,
         py: Python<'_>,
@@ -444,7 +388,7 @@ impl IntegerCiphertexts {
             CompareOp::Gt => Binary::Greater,
             CompareOp::Ge => Binary::GreaterOrEqual,
         };
-        self.binary(py, operation, other)
+        self.compared(py, operation, other)
     }
 
     /// The smaller of both.
@@ -479,27 +423,12 @@ impl IntegerCiphertexts {
         on: &Bound<'_, PyAny>,
         off: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let arrays: Vec<_> = [on, off].into_iter().filter_map(|o| o.cast::<Self>().ok()).collect();
-        let Some(kind) = arrays.first().map(|array| array.get().kind()) else {
-            let why = "a choice of two known values: encrypt one of them";
-            return Err(Failure::mismatch(why).into());
-        };
-        let operands: Vec<&Self> =
-            [self].into_iter().chain(arrays.iter().map(|array| array.get())).collect();
-        let loaded = Self::server(py, &operands)?;
-        let held = self.held(py, &loaded)?;
-        let on = Self::other(py, &loaded, on, kind, &self.shape)?;
-        let off = Self::other(py, &loaded, off, kind, &self.shape)?;
-        let chosen = compute(py, || select(held.as_ref(), on.operand(), off.operand()))?;
-        Ok(self.made(&loaded, chosen))
+        self.selected(py, on, off)
     }
 
     /// The same numbers as another dtype, modulo its range; conditions become 0 and 1.
-    fn astype(&self, py: Python<'_>, dtype: &str) -> PyResult<Self> {
-        let to = Kind::parse(dtype)?;
-        let loaded = Self::server(py, &[self])?;
-        let held = self.held(py, &loaded)?;
-        Ok(self.made(&loaded, compute(py, || held.cast(to))?))
+    fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.cast(py, Kind::of(dtype)?)
     }
 
     fn __bool__(&self) -> PyResult<bool> {
@@ -516,6 +445,26 @@ impl IntegerCiphertexts {
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
         let data = wire::buffer(py, self.to_bytes(py)?, protocol)?;
         wire::reduce(py, ("IntegerCiphertexts", data, self.shape.clone()))
+    }
+
+    /// Functions of NumPy: those that have a meaning here.
+    fn __array_function__<'py>(
+        &self,
+        function: &Bound<'py, PyAny>,
+        _types: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyAny>,
+        keywords: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arrays::function(function, arguments, keywords)
+    }
+
+    #[pyo3(signature = (*_arguments, **_keywords))]
+    fn __array__(
+        &self,
+        _arguments: &Bound<'_, PyAny>,
+        _keywords: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        Err(arrays::no_array("an array of encrypted integers"))
     }
 
     /// NumPy's operators leave those of arrays and ciphertexts to the ciphertexts.

@@ -6,6 +6,7 @@ use girih::integer::{FheBool, FheInt, FheUint, Integer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use std::cmp::Ordering;
 
 /// What an element of an array is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,39 @@ impl Kind {
                  128 bits, such as uint16"
             ))
         })
+    }
+}
+
+impl Kind {
+    /// The kind that a dtype is, by its name or as NumPy has it.
+    ///
+    /// # Errors
+    /// As [`Kind::parse`], and `TypeError` for no dtype.
+    pub fn of(dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(name) = dtype.extract::<String>() {
+            return Ok(Self::parse(&name)?);
+        }
+        let dtype = dtype.py().import("numpy")?.call_method1("dtype", (dtype,))?;
+        Ok(Self::parse(&dtype.getattr("name")?.extract::<String>()?)?)
+    }
+
+    /// Bits of an element; of conditions 1.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Bool => 1,
+            Self::Uint(bits) | Self::Int(bits) => bits,
+        }
+    }
+
+    /// The narrowest kind that sums of `terms` elements fit; none where no integers are as wide.
+    pub fn of_sums(self, terms: usize) -> Option<Self> {
+        let carries = usize::BITS - terms.saturating_sub(1).leading_zeros();
+        let (bits, made): (u32, fn(u32) -> Self) = match self {
+            Self::Bool => (usize::BITS - terms.leading_zeros(), Self::Uint),
+            Self::Uint(bits) => (bits + carries, Self::Uint),
+            Self::Int(bits) => (bits + carries, Self::Int),
+        };
+        WIDTHS.into_iter().find(|width| *width >= bits).map(made)
     }
 }
 
@@ -153,12 +187,7 @@ impl Kind {
                 ))),
             };
         }
-        // Also what has an index: integers of NumPy.
-        let index = value.py().import("operator")?.getattr("index")?.call1((value,));
-        let index = index.map_err(|_| match value.get_type().name() {
-            Ok(name) => PyTypeError::new_err(format!("{self} are whole numbers, not {name}")),
-            Err(error) => error,
-        })?;
+        let index = self.index(value)?;
         let plain = match self {
             Self::Int(_) => index.extract().map(Plain::Whole),
             _ => index.extract().map(Plain::Natural),
@@ -166,6 +195,60 @@ impl Kind {
         let unfit = |_| Failure::mismatch(format!("{index} does not fit {self}"));
         Ok(plain.map_err(unfit)?)
     }
+}
+
+impl Kind {
+    /// A whole number of Python as the nearest value of this kind, and on which side of that it is.
+    ///
+    /// # Errors
+    /// As [`Kind::plain`], but for numbers out of range.
+    pub fn nearest(self, value: &Bound<'_, PyAny>) -> PyResult<(Plain, Ordering)> {
+        if self == Self::Bool {
+            return Ok((self.plain(value)?, Ordering::Equal));
+        }
+        let value = self.index(value)?;
+        let unused = 128 - self.bits();
+        let (least, most) = match self {
+            Self::Int(_) => (Plain::Whole(i128::MIN >> unused), Plain::Whole(i128::MAX >> unused)),
+            _ => (Plain::Natural(0), Plain::Natural(u128::MAX >> unused)),
+        };
+        let below = value.lt(0)?;
+        let inside = match (least, most) {
+            (Plain::Whole(least), Plain::Whole(most)) => {
+                let found = value.extract().ok().filter(|v| (least..=most).contains(v));
+                found.map(Plain::Whole)
+            }
+            (_, Plain::Natural(most)) => {
+                value.extract().ok().filter(|v| *v <= most).map(Plain::Natural)
+            }
+            _ => None,
+        };
+        Ok(match inside {
+            Some(plain) => (plain, Ordering::Equal),
+            None if below => (least, Ordering::Less),
+            None => (most, Ordering::Greater),
+        })
+    }
+
+    /// A number of Python, or what has an index, such as integers of NumPy.
+    fn index<'py>(self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let index = value.py().import("operator")?.getattr("index")?.call1((value,));
+        index.map_err(|_| match value.get_type().name() {
+            Ok(name) => PyTypeError::new_err(format!("{self} are whole numbers, not {name}")),
+            Err(error) => error,
+        })
+    }
+}
+
+/// The entries of an array of whole numbers or booleans, as objects of Python, and its shape.
+///
+/// # Errors
+/// As [`arrays::as_array`].
+pub fn objects<'py>(values: &Bound<'py, PyAny>) -> PyResult<(Vec<Bound<'py, PyAny>>, Vec<usize>)> {
+    let array = arrays::as_array(values)?;
+    let shape = array.getattr("shape")?.extract()?;
+    let list = array.call_method0("ravel")?.call_method0("tolist")?;
+    Ok((list.try_iter()?.collect::<PyResult<_>>()?, shape))
 }
 
 /// Values of Python, their shape and kind; `kind` where it is given, else that of the array.
@@ -176,8 +259,7 @@ pub fn plains(
     values: &Bound<'_, PyAny>,
     kind: Option<Kind>,
 ) -> PyResult<(Vec<Plain>, Vec<usize>, Kind)> {
-    let array = values.py().import("numpy")?.call_method1("asarray", (values,))?;
-    let shape: Vec<usize> = array.getattr("shape")?.extract()?;
+    let array = arrays::as_array(values)?;
     let dtype: String = array.getattr("dtype")?.getattr("name")?.extract()?;
     let kind = match (kind, dtype.as_str()) {
         (Some(kind), _) => kind,
@@ -186,12 +268,19 @@ pub fn plains(
             let why = "integers beyond 64 bits need a dtype: \"uint128\" or \"int128\"";
             return Err(PyTypeError::new_err(why));
         }
+        // What lists of numbers and most columns are, without a thought of anyone's.
+        (None, "int64") => {
+            let why = "int64 is what NumPy takes where nobody names a type, and 64 bits take \
+                       longest: name the narrowest that fits, such as dtype=\"uint8\", or \
+                       dtype=\"int64\"";
+            return Err(PyTypeError::new_err(why));
+        }
         (None, name) => Kind::parse(name).map_err(|_| {
             PyTypeError::new_err(format!("integers or booleans are encrypted here, not {name}"))
         })?,
     };
-    let list = array.call_method0("ravel")?.call_method0("tolist")?;
-    let entries = list.try_iter()?.map(|value| kind.plain(&value?));
+    let (entries, shape) = objects(&array)?;
+    let entries = entries.iter().map(|value| kind.plain(value));
     Ok((entries.collect::<PyResult<_>>()?, shape, kind))
 }
 
@@ -242,6 +331,15 @@ pub fn array<'py>(
 }
 
 impl Plain {
+    /// 0, of this kind.
+    pub fn zero(kind: Kind) -> Self {
+        match kind {
+            Kind::Bool => Self::Bool(false),
+            Kind::Uint(_) => Self::Natural(0),
+            Kind::Int(_) => Self::Whole(0),
+        }
+    }
+
     /// Its lowest 64 bits.
     fn low(self) -> u64 {
         match self {

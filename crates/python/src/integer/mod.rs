@@ -1,5 +1,6 @@
 //! Arrays of encrypted integers.
 
+mod arithmetic;
 pub mod ciphertexts;
 pub mod kind;
 pub mod number;

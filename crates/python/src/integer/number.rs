@@ -32,7 +32,7 @@ pub trait Host: Send + Sync {
     ///
     /// # Errors
     /// For none, or one that is not there.
-    fn take(&self, elements: &[u64]) -> Outcome<Arc<dyn Host>>;
+    fn take(&self, elements: &[usize]) -> Outcome<Arc<dyn Host>>;
 
     /// What it is of, and its ciphertexts.
     ///
@@ -58,9 +58,9 @@ impl<T: Element + Number> Host for Encrypted<T> {
         hold(integers.upload(self)?)
     }
 
-    fn take(&self, elements: &[u64]) -> Outcome<Arc<dyn Host>> {
+    fn take(&self, elements: &[usize]) -> Outcome<Arc<dyn Host>> {
         let digits = self.ciphertexts().len() / self.len();
-        let of_digit = |d: usize| elements.iter().map(move |&e| d * self.len() + e as usize);
+        let of_digit = |d: usize| elements.iter().map(move |&e| d * self.len() + e);
         let taken: Vec<usize> = (0..digits).flat_map(of_digit).collect();
         let taken = gather::take(self.ciphertexts(), &taken)?;
         Ok(Arc::new(Self::from_ciphertexts(taken, elements.len())?))
@@ -225,11 +225,81 @@ pub trait Number: Send + Sync {
     /// As [`Number::unary`], and for amounts that are no natural numbers.
     fn move_by(&self, how: Move, amounts: &dyn Number) -> Outcome<Held>;
 
+    /// Some of its elements, in any order and as often as wanted.
+    ///
+    /// # Errors
+    /// As `Integers::take`.
+    fn take(&self, integers: &Integers, elements: &[usize]) -> Outcome<Held>;
+
     /// The same numbers as another kind, modulo its range.
     ///
     /// # Errors
     /// Failures of the device, and for conditions to be made of numbers.
     fn cast(&self, to: Kind) -> Outcome<Held>;
+}
+
+impl dyn Number {
+    /// Bits moved by encrypted numbers of places: by the width or more nothing is left of them.
+    ///
+    /// # Errors
+    /// As [`Number::move_by`].
+    pub fn moved_by(&self, how: Move, width: u32, amounts: &Held) -> Outcome<Held> {
+        let largest = 1u64.checked_shl(amounts.kind().bits()).map_or(u64::MAX, |values| values - 1);
+        let (Move::ShiftLeft | Move::ShiftRight, Kind::Uint(_)) = (how, amounts.kind()) else {
+            return self.move_by(how, amounts.as_ref());
+        };
+        if largest < u64::from(width) {
+            return self.move_by(how, amounts.as_ref());
+        }
+        if let (Move::ShiftRight, Kind::Int(_)) = (how, self.kind()) {
+            let most = Operand::Plain(Plain::Natural(u128::from(width) - 1));
+            let amounts = amounts.one(Binary::Minimum, most)?;
+            return self.move_by(how, amounts.as_ref());
+        }
+        let moved = self.move_by(how, amounts.as_ref())?;
+        let few = amounts.one(Binary::Less, Operand::Plain(Plain::Natural(width.into())))?;
+        let none = Operand::Plain(Plain::zero(self.kind()));
+        select(few.as_ref(), Operand::Array(moved.as_ref()), none)
+    }
+
+    /// The first result of an operation.
+    ///
+    /// # Errors
+    /// As [`Number::binary`].
+    pub fn one(&self, operation: Binary, other: Operand<'_>) -> Outcome<Held> {
+        let first = self.binary(operation, other)?.into_iter().next();
+        first.ok_or_else(|| Failure::new("InternalError", "an operation without a result"))
+    }
+
+    /// The sum of `terms` arrays of `entries` elements that lie one after the other in this one.
+    ///
+    /// # Errors
+    /// Those of sums.
+    pub fn folded(&self, integers: &Integers, terms: usize, entries: usize) -> Outcome<Held> {
+        let part = |array: &Self, from: usize, to: usize| {
+            array.take(integers, &(from * entries..to * entries).collect::<Vec<_>>())
+        };
+        let mut sums = part(self, 0, terms)?;
+        let (mut left, mut odd): (usize, Option<Held>) = (terms, None);
+        while left > 1 {
+            let half = left / 2;
+            if left > 2 * half {
+                let last = part(sums.as_ref(), 2 * half, left)?;
+                odd = Some(match odd {
+                    None => last,
+                    Some(odd) => odd.one(Binary::Add, Operand::Array(last.as_ref()))?,
+                });
+            }
+            let high = part(sums.as_ref(), half, 2 * half)?;
+            let low = part(sums.as_ref(), 0, half)?;
+            sums = low.one(Binary::Add, Operand::Array(high.as_ref()))?;
+            left = half;
+        }
+        match odd {
+            None => Ok(sums),
+            Some(odd) => sums.one(Binary::Add, Operand::Array(odd.as_ref())),
+        }
+    }
 }
 
 fn hold(array: impl Number + 'static) -> Outcome<Held> {
@@ -334,6 +404,10 @@ macro_rules! number {
                 moved!(self, how, amounts, 4 8 16 32 64 128)
             }
 
+            fn take(&self, integers: &Integers, elements: &[usize]) -> Outcome<Held> {
+                hold(integers.take(self, elements)?)
+            }
+
             fn cast(&self, to: Kind) -> Outcome<Held> {
                 resized!(self, to, $same, $other, 4 8 16 32 64 128)
             }
@@ -379,6 +453,10 @@ impl Number for FheBool {
 
     fn move_by(&self, _how: Move, _amounts: &dyn Number) -> Outcome<Held> {
         Err(not_of_conditions())
+    }
+
+    fn take(&self, integers: &Integers, elements: &[usize]) -> Outcome<Held> {
+        hold(integers.take(self, elements)?)
     }
 
     fn cast(&self, to: Kind) -> Outcome<Held> {

@@ -1,8 +1,9 @@
 //! Evaluation keys on a device, for integers.
 
 use super::ciphertexts::IntegerCiphertexts;
-use crate::call::{compute, supervise};
-use crate::errors::{Failure, Outcome};
+use crate::call::{Supervisors, listener, supervise, wait};
+use crate::classes::The;
+use crate::errors::Outcome;
 use crate::tfhe::keys::EvaluationKeys;
 use crate::tfhe::server::{refuse_pickle, transform};
 use crate::tfhe::sets::ParameterSet;
@@ -11,7 +12,7 @@ use girih::LoadOptions;
 use girih::integer::Integers;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Keys on a device, and its name.
 pub struct Loaded {
@@ -19,7 +20,29 @@ pub struct Loaded {
     pub integers: Integers,
     /// The device's name.
     pub device: String,
+    /// Who hears of operations.
+    listener: Mutex<Option<Py<PyAny>>>,
 }
+
+impl Loaded {
+    /// Runs an operation, which its listener hears of and signals end at its next report.
+    ///
+    /// # Errors
+    /// Those of the operation, and what signals and the listener raise.
+    pub fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> Outcome<T> + Send,
+    ) -> PyResult<T> {
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = listener.as_ref().map(|listener| listener.clone_ref(py));
+        drop(listener);
+        supervise(py, own.as_ref().map(|listener| listener.bind(py)), |_| work())
+    }
+}
+
+/// Look-ups between two reports of a CPU, for each of its threads: tenths of a second.
+const LOOK_UPS_OF_A_THREAD: usize = 16;
 
 /// Evaluation keys loaded on a device, for integers: TFHERS_2_2 and the sets that group its key
 /// have room for them. It can be shared between threads, and is not pickled: keys are.
@@ -34,7 +57,7 @@ impl IntegerServerKey {
                         progress = None))]
     fn new(
         py: Python<'_>,
-        keys: &Bound<'_, EvaluationKeys>,
+        keys: The<'_, EvaluationKeys>,
         device: Option<&str>,
         transform: Option<&str>,
         log2_failure: Option<f64>,
@@ -50,7 +73,12 @@ impl IntegerServerKey {
                 key.limit_failure(bound)?;
             }
             let (integers, device) = (Integers::new(key)?, device.info().id.clone());
-            Outcome::Ok(Loaded { integers, device })
+            integers.report_to(Some(Arc::new(Supervisors)));
+            if device == "cpu" {
+                let threads = std::thread::available_parallelism().map_or(1, usize::from);
+                integers.report_every(LOOK_UPS_OF_A_THREAD * threads);
+            }
+            Outcome::Ok(Loaded { integers, device, listener: Mutex::default() })
         })?;
         Ok(Self(Arc::new(loaded)))
     }
@@ -86,6 +114,19 @@ impl IntegerServerKey {
         self.0.integers.look_ups()
     }
 
+    /// Lets `progress` hear of operations from now on: called with ("look-ups", done, total). True
+    /// shows bars of tqdm, None ends it. What it raises ends the operation.
+    #[pyo3(signature = (progress = None))]
+    fn report_to(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let progress = listener(py, progress)?.map(Bound::unbind);
+        let mut own = self.0.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = std::mem::replace(&mut *own, progress);
+        // Not dropped under the lock: its end may run Python.
+        drop(own);
+        drop(earlier);
+        Ok(())
+    }
+
     /// Lets operations store so many bytes on the device beside operands and results.
     fn limit_scratch(&self, nbytes: usize) {
         self.0.integers.limit_scratch(nbytes);
@@ -95,14 +136,15 @@ impl IntegerServerKey {
     fn upload(
         &self,
         py: Python<'_>,
-        integers: &Bound<'_, IntegerCiphertexts>,
+        integers: The<'_, IntegerCiphertexts>,
     ) -> PyResult<IntegerCiphertexts> {
         integers.get().on_device(py, &self.0)
     }
 
     /// Waits until all work on the device is done.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        compute(py, || self.0.integers.synchronize().map_err(Failure::from))
+        let loaded = Arc::clone(&self.0);
+        wait(py, move || loaded.integers.synchronize())
     }
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {

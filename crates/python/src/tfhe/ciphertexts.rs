@@ -1,10 +1,11 @@
 //! Arrays of encrypted bits and messages.
 
 use super::gather;
-use super::server::{Loaded, Operation, ServerKey, perform};
+use super::server::{Loaded, Operation, ServerKey, perform, upload};
 use super::sets::{ParameterSet, set_of};
 use super::table::gate;
-use crate::call::compute;
+use crate::call::{compute, wait};
+use crate::classes::The;
 use crate::errors::{Failure, Outcome};
 use crate::{arrays, context, wire};
 use girih::tfhe::{self, DeviceCiphertexts, LweCiphertexts};
@@ -86,7 +87,10 @@ impl Ciphertexts {
     pub fn on_host(&self, py: Python<'_>) -> PyResult<Arc<LweCiphertexts>> {
         match &self.words {
             Words::Host(batch) => Ok(Arc::clone(batch)),
-            Words::Device(at) => compute(py, || at.server.key.download(&at.batch)).map(Arc::new),
+            Words::Device(at) => {
+                let at = Arc::clone(at);
+                wait(py, move || at.server.key.download(&at.batch)).map(Arc::new)
+            }
         }
     }
 
@@ -178,7 +182,7 @@ impl Ciphertexts {
             }
         };
         let server = Self::server(py, [own, other])?;
-        perform(py, &server, &[own, other], &Operation::Gate(gate(name)?))
+        perform(py, &server, &[own, other], Operation::Gate(gate(name)?))
     }
 }
 
@@ -275,32 +279,12 @@ impl Ciphertexts {
     /// The same ciphertexts in another shape; one length may be -1.
     #[pyo3(signature = (*shape))]
     fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        let given: Vec<i64> = match shape.len() {
-            1 => match shape.get_item(0)?.extract::<i64>() {
-                Ok(one) => vec![one],
-                Err(_) => shape.get_item(0)?.extract()?,
-            },
-            _ => shape.extract()?,
-        };
-        let size: usize = self.shape.iter().product();
-        let refuse = || {
-            let (from, to) = (gather::display(&self.shape), &given);
-            Failure::mismatch(format!("{size} messages of shape {from} have no shape {to:?}"))
-        };
-        let known = given.iter().filter(|&&d| d != -1).try_fold(1usize, |product, &d| {
-            product.checked_mul(usize::try_from(d).ok().filter(|d| *d > 0)?)
-        });
-        let known = known.ok_or_else(refuse)?;
-        let open = given.iter().filter(|&&d| d == -1).count();
-        if open > 1 || !size.is_multiple_of(known) || (open == 0 && size != known) {
-            return Err(refuse().into());
-        }
-        let lengths = given.iter().map(|&d| usize::try_from(d).unwrap_or(size / known)).collect();
+        let lengths = gather::reshaped(&self.shape, shape)?;
         Ok(Self::new(lengths, self.encoding, self.words.clone()))
     }
 
     /// The same ciphertexts on the device of a server.
-    fn to_device(&self, py: Python<'_>, server: &Bound<'_, ServerKey>) -> PyResult<Self> {
+    fn to_device(&self, py: Python<'_>, server: The<'_, ServerKey>) -> PyResult<Self> {
         server.get().upload_words(py, self)
     }
 
@@ -311,7 +295,7 @@ impl Ciphertexts {
 
     /// The ciphertexts as bytes that end with a checksum. Shape and kind are not in them.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        wire::write(py, &*self.on_host(py)?)
+        wire::write(py, &self.on_host(py)?)
     }
 
     /// Reads what to_bytes wrote: bits, messages where `bits` is given, or large messages. The
@@ -351,20 +335,17 @@ impl Ciphertexts {
         self.shape.first().copied().ok_or_else(none)
     }
 
+    /// Messages by NumPy's rules of indices: copies, where the array is.
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let Words::Host(batch) = &self.words else {
-            let why = "ciphertexts on a device are indexed in the host's memory: to_host() first";
-            return Err(Failure::mismatch(why).into());
-        };
-        let size: usize = self.shape.iter().product();
-        let all = py.import("numpy")?.call_method1("arange", (size,))?;
-        let taken = all.call_method1("reshape", (self.shape.clone(),))?.get_item(key)?;
-        let taken = arrays::integers(&taken, "indices")?;
-        let part = compute(py, || {
-            let ciphertexts = gather::ciphertexts(&taken.entries, batch.set().packing())?;
-            gather::take(batch, &ciphertexts)
-        })?;
-        Ok(Self::new(taken.shape, self.encoding, Words::Host(Arc::new(part))))
+        let (messages, shape) = gather::indexed(py, &self.shape, key)?;
+        let batch = self.on_host(py)?;
+        let ciphertexts = gather::ciphertexts(&messages, batch.set().packing())?;
+        let part = wait(py, move || gather::take(&batch, &ciphertexts))?;
+        let part = Self::new(shape, self.encoding, Words::Host(Arc::new(part)));
+        match &self.words {
+            Words::Host(_) => Ok(part),
+            Words::Device(resident) => upload(py, &resident.server, &part),
+        }
     }
 
     fn __and__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -430,6 +411,26 @@ impl Ciphertexts {
         Ok((read, arguments).into_pyobject(py)?.into_any())
     }
 
+    /// Functions of NumPy: those that have a meaning here.
+    fn __array_function__<'py>(
+        &self,
+        function: &Bound<'py, PyAny>,
+        _types: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyAny>,
+        keywords: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arrays::function(function, arguments, keywords)
+    }
+
+    #[pyo3(signature = (*_arguments, **_keywords))]
+    fn __array__(
+        &self,
+        _arguments: &Bound<'_, PyAny>,
+        _keywords: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        Err(arrays::no_array("an array of ciphertexts"))
+    }
+
     /// NumPy's operators leave those of arrays and ciphertexts to the ciphertexts.
     #[classattr]
     #[pyo3(name = "__array_ufunc__")]
@@ -453,7 +454,7 @@ pub fn unpickle_ciphertexts(
 
 /// Arrays of ciphertexts one after the other along their first axis.
 #[pyfunction]
-pub fn concatenate(py: Python<'_>, arrays: Vec<Bound<'_, Ciphertexts>>) -> PyResult<Ciphertexts> {
+pub fn concatenate(py: Python<'_>, arrays: Vec<The<'_, Ciphertexts>>) -> PyResult<Ciphertexts> {
     let Some(first) = arrays.first() else {
         return Err(Failure::mismatch("there must be at least one array").into());
     };
@@ -468,7 +469,7 @@ pub fn concatenate(py: Python<'_>, arrays: Vec<Bound<'_, Ciphertexts>>) -> PyRes
         }
     }
     let parts = arrays.iter().map(|a| a.get().on_host(py)).collect::<PyResult<Vec<_>>>()?;
-    let whole = compute(py, || {
+    let whole = wait(py, move || {
         LweCiphertexts::concatenate(&parts.iter().map(AsRef::as_ref).collect::<Vec<_>>())
     })?;
     let mut shape = first.shape.clone();
@@ -482,11 +483,12 @@ pub fn concatenate(py: Python<'_>, arrays: Vec<Bound<'_, Ciphertexts>>) -> PyRes
 #[pyo3(signature = (arrays, weights, constant = 0))]
 pub fn weighted_sum(
     py: Python<'_>,
-    arrays: Vec<Bound<'_, Ciphertexts>>,
+    arrays: Vec<The<'_, Ciphertexts>>,
     weights: Vec<i64>,
     constant: i64,
 ) -> PyResult<Ciphertexts> {
-    let (Some(first), true) = (arrays.first().map(Bound::get), arrays.len() == weights.len())
+    let (Some(first), true) =
+        (arrays.first().map(|array| array.get()), arrays.len() == weights.len())
     else {
         let why = format!("{} arrays and {} weights: as many of each", arrays.len(), weights.len());
         return Err(Failure::mismatch(why).into());
@@ -503,7 +505,7 @@ pub fn weighted_sum(
         }
     }
     let parts = arrays.iter().map(|a| a.get().on_host(py)).collect::<PyResult<Vec<_>>>()?;
-    let sum = compute(py, || {
+    let sum = wait(py, move || {
         let step = 1i64.checked_shl(parts[0].log2_modulus().saturating_sub(bits + 1));
         let phase = step.unwrap_or(0).wrapping_mul(constant);
         let terms: Vec<_> = parts.iter().map(AsRef::as_ref).zip(weights).collect();

@@ -3,26 +3,28 @@
 use super::client::ClientKey;
 use super::netlist::{Netlist, ports, rows, values};
 use super::sets::{ParameterSet, set_of};
-use crate::call::compute;
+use crate::call::wait;
+use crate::classes::The;
 use crate::errors::Failure;
 use crate::{arrays, wire};
 use girih::circuit::{self, Bus};
 use girih::tfhe::{self, LweCiphertexts};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::sync::Arc;
 
 /// A netlist optimised and scheduled for a parameter set, to be run on many instances at once.
 #[pyclass(frozen, module = "girih")]
 pub struct Circuit {
     /// The schedule.
-    pub circuit: circuit::Circuit,
+    pub circuit: Arc<circuit::Circuit>,
     inputs: Vec<Bus>,
     outputs: Vec<Bus>,
 }
 
 /// The bits of many instances of a circuit's inputs or outputs, encrypted.
 #[pyclass(frozen, module = "girih")]
-pub struct EncryptedBits(pub circuit::EncryptedBits);
+pub struct EncryptedBits(pub Arc<circuit::EncryptedBits>);
 
 #[pymethods]
 impl Circuit {
@@ -35,11 +37,13 @@ impl Circuit {
         log2_failure: Option<f64>,
     ) -> PyResult<Self> {
         let set = parameters.map_or_else(|| Ok(tfhe::ParameterSet::default()), set_of)?;
-        let netlist = &netlist.get().0;
-        let circuit = compute(py, || match log2_failure {
-            None => circuit::Circuit::new(netlist, &set),
-            Some(most) => circuit::Circuit::with_log2_failure(netlist, &set, most),
+        let netlist = Arc::clone(&netlist.get().0);
+        let own = Arc::clone(&netlist);
+        let circuit = wait(py, move || match log2_failure {
+            None => circuit::Circuit::new(&own, &set),
+            Some(most) => circuit::Circuit::with_log2_failure(&own, &set, most),
         })?;
+        let circuit = Arc::new(circuit);
         let (inputs, outputs) = (netlist.inputs().to_vec(), netlist.outputs().to_vec());
         Ok(Self { circuit, inputs, outputs })
     }
@@ -49,13 +53,13 @@ impl Circuit {
     #[pyo3(signature = (text, parameters = None, *, function = None, log2_failure = None))]
     fn from_heir(
         py: Python<'_>,
-        text: &str,
+        text: String,
         parameters: Option<&Bound<'_, PyAny>>,
-        function: Option<&str>,
+        function: Option<String>,
         log2_failure: Option<f64>,
     ) -> PyResult<Self> {
-        let netlist = compute(py, || circuit::Netlist::from_heir(text, function))?;
-        Self::new(py, &Bound::new(py, Netlist(netlist))?, parameters, log2_failure)
+        let read = move || circuit::Netlist::from_heir(&text, function.as_deref());
+        Self::new(py, &Bound::new(py, Netlist::made(py, read)?)?, parameters, log2_failure)
     }
 
     /// The parameter set.
@@ -105,11 +109,11 @@ impl Circuit {
     fn encrypt(
         &self,
         py: Python<'_>,
-        client: &Bound<'_, ClientKey>,
+        client: The<'_, ClientKey>,
         values: &Bound<'_, PyAny>,
     ) -> PyResult<EncryptedBits> {
-        let (rows, client) = (rows(&self.inputs, values)?, &client.get().0);
-        Ok(EncryptedBits(compute(py, || circuit::EncryptedBits::encrypt(client, &rows))?))
+        let (rows, client) = (rows(&self.inputs, values)?, Arc::clone(&client.get().0));
+        EncryptedBits::made(py, move || circuit::EncryptedBits::encrypt(&client, &rows))
     }
 
     /// Decrypts the outputs, by name: integers, one for each instance; above 64 bits, bits of shape
@@ -117,16 +121,16 @@ impl Circuit {
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
-        client: &Bound<'py, ClientKey>,
+        client: The<'py, ClientKey>,
         outputs: &Bound<'py, EncryptedBits>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (outputs, client) = (&outputs.get().0, &client.get().0);
+        let (outputs, client) = (Arc::clone(&outputs.get().0), Arc::clone(&client.get().0));
         if outputs.bits() != self.circuit.output_bits() {
             let (found, wanted) = (outputs.bits(), self.circuit.output_bits());
             let why = format!("{found} bits an instance where the circuit gives {wanted}");
             return Err(Failure::mismatch(why).into());
         }
-        values(py, &self.outputs, &compute(py, || outputs.decrypt(client))?)
+        values(py, &self.outputs, &wait(py, move || outputs.decrypt(&client))?)
     }
 
     /// The outputs of plain inputs, computed level by level as a device would.
@@ -136,8 +140,9 @@ impl Circuit {
         values: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let rows = rows(&self.inputs, values)?;
-        let out = compute(py, || {
-            rows.iter().map(|row| self.circuit.simulate(row)).collect::<circuit::Result<Vec<_>>>()
+        let circuit = Arc::clone(&self.circuit);
+        let out = wait(py, move || {
+            rows.iter().map(|row| circuit.simulate(row)).collect::<circuit::Result<Vec<_>>>()
         })?;
         self::values(py, &self.outputs, &out)
     }
@@ -152,13 +157,23 @@ impl Circuit {
     }
 }
 
+impl EncryptedBits {
+    /// Bits of work that may be long.
+    fn made(
+        py: Python<'_>,
+        work: impl FnOnce() -> circuit::Result<circuit::EncryptedBits> + Send + 'static,
+    ) -> PyResult<Self> {
+        Ok(Self(Arc::new(wait(py, work)?)))
+    }
+}
+
 #[pymethods]
 impl EncryptedBits {
     /// Encrypts bits of shape (instances, bits).
     #[staticmethod]
     fn encrypt(
         py: Python<'_>,
-        client: &Bound<'_, ClientKey>,
+        client: The<'_, ClientKey>,
         rows: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let bits = arrays::bits(rows, "bits")?;
@@ -166,19 +181,21 @@ impl EncryptedBits {
             let why = "bits of instances have shape (instances, bits), neither of them 0";
             return Err(Failure::mismatch(why).into());
         };
-        let rows: Vec<&[bool]> = bits.entries.chunks_exact(width).collect();
-        let client = &client.get().0;
-        Ok(Self(compute(py, || circuit::EncryptedBits::encrypt(client, &rows))?))
+        let client = Arc::clone(&client.get().0);
+        Self::made(py, move || {
+            let rows: Vec<&[bool]> = bits.entries.chunks_exact(width).collect();
+            circuit::EncryptedBits::encrypt(&client, &rows)
+        })
     }
 
     /// Decrypts to bits of shape (instances, bits).
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
-        client: &Bound<'py, ClientKey>,
+        client: The<'py, ClientKey>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let client = &client.get().0;
-        let rows = compute(py, || self.0.decrypt(client))?;
+        let (client, bits) = (Arc::clone(&client.get().0), Arc::clone(&self.0));
+        let rows = wait(py, move || bits.decrypt(&client))?;
         let shape = [self.0.instances(), self.0.bits()];
         arrays::array(py, rows.concat(), &shape)
     }
@@ -205,12 +222,22 @@ impl EncryptedBits {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &Bound<'_, PyAny>, instances: usize) -> PyResult<Self> {
         let bits: LweCiphertexts = wire::read(py, data, None)?;
-        Ok(Self(compute(py, || circuit::EncryptedBits::new(bits, instances))?))
+        Self::made(py, move || circuit::EncryptedBits::new(bits, instances))
+    }
+
+    #[pyo3(signature = (*_arguments, **_keywords))]
+    fn __array__(
+        &self,
+        _arguments: &Bound<'_, PyAny>,
+        _keywords: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        Err(arrays::no_array("encrypted bits of a circuit"))
     }
 
     /// The ciphertexts as bytes that end with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        wire::write(py, self.0.ciphertexts())
+        let mut all = wire::write_all(py, &self.0, |bits| vec![bits.ciphertexts()])?;
+        Ok(all.swap_remove(0))
     }
 
     fn __repr__(&self) -> String {

@@ -4,7 +4,8 @@ use super::ciphertexts::{Ciphertexts, Encoding, Words};
 use super::keys::EvaluationKeys;
 use super::sets::{ParameterSet, set_of};
 use crate::arrays;
-use crate::call::{compute, supervise};
+use crate::call::{compute, supervise, wait};
+use crate::classes::The;
 use crate::errors::Failure;
 use crate::integer::ciphertexts::IntegerCiphertexts;
 use crate::integer::kind::{self, Kind, plains};
@@ -40,6 +41,20 @@ pub fn seed(value: &Bound<'_, PyAny>) -> PyResult<[u8; 32]> {
     <[u8; 32]>::try_from(bytes.as_bytes()).map_err(|_| {
         PyValueError::new_err(format!("a seed has 32 bytes, not {}", bytes.as_bytes().len()))
     })
+}
+
+impl ClientKey {
+    /// Decrypts integers.
+    fn integers<'py>(
+        &self,
+        py: Python<'py>,
+        integers: &IntegerCiphertexts,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (host, key) = (integers.host(py)?, Arc::clone(&self.0));
+        let kind = host.kind();
+        let values = wait(py, move || host.decrypt(&key))?;
+        kind::array(py, &values, kind, &integers.shape)
+    }
 }
 
 #[pymethods]
@@ -95,34 +110,41 @@ impl ClientKey {
         values: &Bound<'_, PyAny>,
         bits: Option<u32>,
     ) -> PyResult<Ciphertexts> {
+        let key = Arc::clone(&self.0);
         let (batch, shape) = match bits {
             None => {
                 let values = arrays::bits(values, "bits")?;
-                (compute(py, || self.0.encrypt_bits(&values.entries))?, values.shape)
+                (wait(py, move || key.encrypt_bits(&values.entries))?, values.shape)
             }
             Some(bits) => {
                 let values = arrays::integers(values, "messages")?;
-                (compute(py, || self.0.encrypt_messages(&values.entries, bits))?, values.shape)
+                (wait(py, move || key.encrypt_messages(&values.entries, bits))?, values.shape)
             }
         };
         let encoding = bits.map_or(Encoding::Bits, Encoding::Messages);
         Ok(Ciphertexts::new(shape, encoding, Words::Host(Arc::new(batch))))
     }
 
-    /// Decrypts to an array of booleans, or of messages, in the shape of the ciphertexts.
+    /// Decrypts to an array of booleans, of messages, or of integers of girih.integer, in the shape
+    /// of the ciphertexts.
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
-        ciphertexts: &Bound<'py, Ciphertexts>,
+        ciphertexts: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(integers) = ciphertexts.cast::<IntegerCiphertexts>() {
+            return self.integers(py, integers.get());
+        }
+        let ciphertexts: The<'_, Ciphertexts> = ciphertexts.extract()?;
         let (ciphertexts, batch) = (ciphertexts.get(), ciphertexts.get().on_host(py)?);
+        let key = Arc::clone(&self.0);
         match ciphertexts.encoding {
             Encoding::Bits => {
-                let bits = compute(py, || self.0.decrypt_bits(&batch))?;
+                let bits = wait(py, move || key.decrypt_bits(&batch))?;
                 arrays::array(py, bits, &ciphertexts.shape)
             }
             Encoding::Messages(bits) => {
-                let messages = compute(py, || self.0.decrypt_messages(&batch, bits))?;
+                let messages = wait(py, move || key.decrypt_messages(&batch, bits))?;
                 arrays::array(py, messages, &ciphertexts.shape)
             }
             Encoding::Large => Err(Failure::mismatch(
@@ -134,17 +156,19 @@ impl ClientKey {
     }
 
     /// Encrypts integers or booleans for girih.integer: of the array's dtype, or of the given one,
-    /// "uint4" to "uint128", "int4" to "int128", "bool".
+    /// "uint4" to "uint128", "int4" to "int128", "bool", or a dtype of NumPy. int64, which NumPy
+    /// takes where nobody names another, has to be named.
     #[pyo3(signature = (values, dtype = None))]
     fn encrypt_integers(
         &self,
         py: Python<'_>,
         values: &Bound<'_, PyAny>,
-        dtype: Option<&str>,
+        dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<IntegerCiphertexts> {
-        let dtype = dtype.map(Kind::parse).transpose()?;
+        let dtype = dtype.map(Kind::of).transpose()?;
         let (values, shape, kind) = plains(values, dtype)?;
-        let host = compute(py, || number::encrypt(kind, &self.0, &values))?;
+        let key = Arc::clone(&self.0);
+        let host = wait(py, move || number::encrypt(kind, &key, &values))?;
         Ok(IntegerCiphertexts::on_the_host(shape, host))
     }
 
@@ -152,16 +176,14 @@ impl ClientKey {
     fn decrypt_integers<'py>(
         &self,
         py: Python<'py>,
-        integers: &Bound<'py, IntegerCiphertexts>,
+        integers: The<'py, IntegerCiphertexts>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (shape, host) = (&integers.get().shape, integers.get().host(py)?);
-        let values = compute(py, || host.decrypt(&self.0))?;
-        kind::array(py, &values, host.kind(), shape)
+        self.integers(py, integers.get())
     }
 
     /// The key as bytes: who has them can decrypt everything.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        wire::write(py, &*self.0)
+        wire::write(py, &self.0)
     }
 
     /// Reads what to_bytes wrote; with `parameters`, for that set alone.

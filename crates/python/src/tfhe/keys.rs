@@ -41,12 +41,12 @@ impl EvaluationKeys {
     /// can write; this says which keys these are.
     #[getter]
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
-        self.1.of(py, "", &[&*self.0])
+        self.1.of(py, String::new(), &self.0, |keys| vec![keys])
     }
 
     /// The keys as bytes that end with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        wire::write(py, &*self.0)
+        wire::write(py, &self.0)
     }
 
     /// Reads what to_bytes wrote; with `parameters`, for that set alone.

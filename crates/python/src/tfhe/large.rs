@@ -5,9 +5,11 @@ use super::client::ClientKey;
 use super::server::{refuse_pickle, transform};
 use super::sets::ParameterSet;
 use super::table::Function;
-use crate::call::{compute, supervise};
+use crate::arrays::{self, Values};
+use crate::call::{supervise, wait};
+use crate::classes::The;
 use crate::errors::{Failure, Outcome};
-use crate::{arrays, device, wire};
+use crate::{device, wire};
 use girih::tfhe::large::{self, LargeOperation};
 use girih::tfhe::{self, LweCiphertexts};
 use girih::{LoadOptions, Transform};
@@ -35,7 +37,7 @@ pub struct LargeKeys {
 /// Keys of large messages loaded on a device.
 #[pyclass(frozen, module = "girih")]
 pub struct LargeServerKey {
-    server: large::LargeServer,
+    server: Arc<large::LargeServer>,
     device: String,
     device_bytes: u64,
 }
@@ -102,28 +104,29 @@ impl LargeParameters {
     fn encrypt(
         &self,
         py: Python<'_>,
-        client: &Bound<'_, ClientKey>,
+        client: The<'_, ClientKey>,
         values: &Bound<'_, PyAny>,
         bits: u32,
     ) -> PyResult<Ciphertexts> {
         let (values, log2_modulus) =
             (arrays::integers(values, "messages")?, self.log2_modulus(bits)?);
-        let client = &client.get().0;
-        let batch = compute(py, || self.large.encrypt(client, &values.entries, log2_modulus))?;
-        Ok(Ciphertexts::new(values.shape, Encoding::Large, Words::Host(Arc::new(batch))))
+        let (client, large) = (Arc::clone(&client.get().0), self.large.clone());
+        let Values { entries, shape } = values;
+        let batch = wait(py, move || large.encrypt(&client, &entries, log2_modulus))?;
+        Ok(Ciphertexts::new(shape, Encoding::Large, Words::Host(Arc::new(batch))))
     }
 
     /// Decrypts large messages, of whatever bits they have.
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
-        client: &Bound<'py, ClientKey>,
-        ciphertexts: &Bound<'py, Ciphertexts>,
+        client: The<'py, ClientKey>,
+        ciphertexts: The<'py, Ciphertexts>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (ciphertexts, client) = (ciphertexts.get(), &client.get().0);
+        let (ciphertexts, client) = (ciphertexts.get(), Arc::clone(&client.get().0));
         ciphertexts.check("this decryption", Encoding::Large)?;
-        let batch = ciphertexts.on_host(py)?;
-        let messages = compute(py, || self.large.decrypt(client, &batch))?;
+        let (batch, large) = (ciphertexts.on_host(py)?, self.large.clone());
+        let messages = wait(py, move || large.decrypt(&client, &batch))?;
         arrays::array(py, messages, &ciphertexts.shape)
     }
 
@@ -133,7 +136,7 @@ impl LargeParameters {
     fn keys(
         &self,
         py: Python<'_>,
-        client: &Bound<'_, ClientKey>,
+        client: The<'_, ClientKey>,
         operations: Vec<String>,
         bits: u32,
         transform: &str,
@@ -179,8 +182,8 @@ impl LargeKeys {
     /// can write; this says which keys these are.
     #[getter]
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
-        let keys: Vec<&tfhe::EvaluationKeys> = self.keys.keys().iter().collect();
-        self.digest.of(py, &format!("{} by {}", self.name, self.transform), &keys)
+        let how = format!("{} by {}", self.name, self.transform);
+        self.digest.of(py, how, &self.keys, |keys| keys.keys().iter().collect())
     }
 
     /// Bytes in memory.
@@ -195,7 +198,8 @@ impl LargeKeys {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
-        let parts = wire::buffers(py, wire::write_all(py, self.keys.keys())?, protocol)?;
+        let parts = wire::write_all(py, &self.keys, |keys| keys.keys().iter().collect())?;
+        let parts = wire::buffers(py, parts, protocol)?;
         let read = py.import("girih._girih")?.getattr("_unpickle_large_keys")?;
         let arguments = (self.name.clone(), self.transform.to_string(), parts);
         Ok((read, arguments).into_pyobject(py)?.into_any())
@@ -213,7 +217,7 @@ pub fn unpickle_large_keys(
 ) -> PyResult<LargeKeys> {
     let (large, transform) = (context(&name)?, self::transform(transform)?);
     let parts = wire::read_all(py, &parts)?;
-    let keys = compute(py, || large::LargeKeys::new(&large, parts))?;
+    let keys = wait(py, move || large::LargeKeys::new(&large, parts))?;
     Ok(LargeKeys { name, transform, keys: Arc::new(keys), digest: wire::Digest::default() })
 }
 
@@ -222,10 +226,11 @@ impl LargeServerKey {
     fn call(
         &self,
         py: Python<'_>,
-        arrays: &[&Bound<'_, Ciphertexts>],
+        arrays: &[&The<'_, Ciphertexts>],
         encoding: Encoding,
         work: impl FnOnce(&large::LargeServer, &[&LweCiphertexts]) -> tfhe::Result<LweCiphertexts>
-        + Send,
+        + Send
+        + 'static,
     ) -> PyResult<Ciphertexts> {
         let shape = arrays[0].get().shape.clone();
         for array in arrays {
@@ -236,8 +241,10 @@ impl LargeServerKey {
             }
         }
         let inputs = arrays.iter().map(|a| a.get().on_host(py)).collect::<PyResult<Vec<_>>>()?;
-        let inputs: Vec<&LweCiphertexts> = inputs.iter().map(AsRef::as_ref).collect();
-        let batch = compute(py, || work(&self.server, &inputs))?;
+        let server = Arc::clone(&self.server);
+        let batch = wait(py, move || {
+            work(&server, &inputs.iter().map(AsRef::as_ref).collect::<Vec<&LweCiphertexts>>())
+        })?;
         Ok(Ciphertexts::new(shape, encoding, Words::Host(Arc::new(batch))))
     }
 }
@@ -259,6 +266,7 @@ impl LargeServerKey {
             let server = device.loader().options(options).progress(progress).load(keys.as_ref())?;
             let sets = keys.keys().iter().map(tfhe::EvaluationKeys::set);
             let device_bytes = sets.map(tfhe::EvaluationKeys::expanded_bytes).sum();
+            let server = Arc::new(server);
             Outcome::Ok(Self { server, device: device.info().id.clone(), device_bytes })
         })
     }
@@ -285,78 +293,74 @@ impl LargeServerKey {
     fn less(
         &self,
         py: Python<'_>,
-        a: &Bound<'_, Ciphertexts>,
-        b: &Bound<'_, Ciphertexts>,
+        a: The<'_, Ciphertexts>,
+        b: The<'_, Ciphertexts>,
     ) -> PyResult<Ciphertexts> {
-        self.call(py, &[a, b], Encoding::Bits, |server, x| server.less(x[0], x[1]))
+        self.call(py, &[&a, &b], Encoding::Bits, |server, x| server.less(x[0], x[1]))
     }
 
     /// a <= b, as bits for gates.
     fn less_or_equal(
         &self,
         py: Python<'_>,
-        a: &Bound<'_, Ciphertexts>,
-        b: &Bound<'_, Ciphertexts>,
+        a: The<'_, Ciphertexts>,
+        b: The<'_, Ciphertexts>,
     ) -> PyResult<Ciphertexts> {
-        self.call(py, &[a, b], Encoding::Bits, |server, x| server.less_or_equal(x[0], x[1]))
+        self.call(py, &[&a, &b], Encoding::Bits, |server, x| server.less_or_equal(x[0], x[1]))
     }
 
     /// a == b, as bits for gates.
     fn equal(
         &self,
         py: Python<'_>,
-        a: &Bound<'_, Ciphertexts>,
-        b: &Bound<'_, Ciphertexts>,
+        a: The<'_, Ciphertexts>,
+        b: The<'_, Ciphertexts>,
     ) -> PyResult<Ciphertexts> {
-        self.call(py, &[a, b], Encoding::Bits, |server, x| server.equal(x[0], x[1]))
+        self.call(py, &[&a, &b], Encoding::Bits, |server, x| server.equal(x[0], x[1]))
     }
 
     /// The larger of each pair.
     fn max(
         &self,
         py: Python<'_>,
-        a: &Bound<'_, Ciphertexts>,
-        b: &Bound<'_, Ciphertexts>,
+        a: The<'_, Ciphertexts>,
+        b: The<'_, Ciphertexts>,
     ) -> PyResult<Ciphertexts> {
-        self.call(py, &[a, b], Encoding::Large, |server, x| server.max(x[0], x[1]))
+        self.call(py, &[&a, &b], Encoding::Large, |server, x| server.max(x[0], x[1]))
     }
 
     /// The smaller of each pair.
     fn min(
         &self,
         py: Python<'_>,
-        a: &Bound<'_, Ciphertexts>,
-        b: &Bound<'_, Ciphertexts>,
+        a: The<'_, Ciphertexts>,
+        b: The<'_, Ciphertexts>,
     ) -> PyResult<Ciphertexts> {
-        self.call(py, &[a, b], Encoding::Large, |server, x| server.min(x[0], x[1]))
+        self.call(py, &[&a, &b], Encoding::Large, |server, x| server.min(x[0], x[1]))
     }
 
     /// The top bit of each message, its sign in two's complement, as bits for gates.
-    fn sign(&self, py: Python<'_>, a: &Bound<'_, Ciphertexts>) -> PyResult<Ciphertexts> {
-        self.call(py, &[a], Encoding::Bits, |server, x| server.sign(x[0]))
+    fn sign(&self, py: Python<'_>, a: The<'_, Ciphertexts>) -> PyResult<Ciphertexts> {
+        self.call(py, &[&a], Encoding::Bits, |server, x| server.sign(x[0]))
     }
 
     /// max(a, 0) of each message in two's complement.
-    fn relu(&self, py: Python<'_>, a: &Bound<'_, Ciphertexts>) -> PyResult<Ciphertexts> {
-        self.call(py, &[a], Encoding::Large, |server, x| server.relu(x[0]))
+    fn relu(&self, py: Python<'_>, a: The<'_, Ciphertexts>) -> PyResult<Ciphertexts> {
+        self.call(py, &[&a], Encoding::Large, |server, x| server.relu(x[0]))
     }
 
     /// Each message with its `bits` lowest bits cleared.
-    fn floor(
-        &self,
-        py: Python<'_>,
-        a: &Bound<'_, Ciphertexts>,
-        bits: u32,
-    ) -> PyResult<Ciphertexts> {
-        self.call(py, &[a], Encoding::Large, |server, x| server.floor(x[0], bits))
+    fn floor(&self, py: Python<'_>, a: The<'_, Ciphertexts>, bits: u32) -> PyResult<Ciphertexts> {
+        self.call(py, &[&a], Encoding::Large, move |server, x| server.floor(x[0], bits))
     }
 
     /// The digits of each message, lowest first.
-    fn decompose(&self, py: Python<'_>, a: &Bound<'_, Ciphertexts>) -> PyResult<Vec<Ciphertexts>> {
+    fn decompose(&self, py: Python<'_>, a: The<'_, Ciphertexts>) -> PyResult<Vec<Ciphertexts>> {
         let a = a.get();
         a.check("this operation", Encoding::Large)?;
         let batch = a.on_host(py)?;
-        let digits = compute(py, || self.server.decompose(&batch))?;
+        let server = Arc::clone(&self.server);
+        let digits = wait(py, move || server.decompose(&batch))?;
         let made = |digit| {
             Ciphertexts::new(a.shape.clone(), Encoding::Large, Words::Host(Arc::new(digit)))
         };
@@ -367,11 +371,11 @@ impl LargeServerKey {
     fn function(
         &self,
         py: Python<'_>,
-        a: &Bound<'_, Ciphertexts>,
+        a: The<'_, Ciphertexts>,
         function: &Bound<'_, Function>,
     ) -> PyResult<Ciphertexts> {
-        let function = &function.get().0;
-        self.call(py, &[a], Encoding::Large, |server, x| server.function(x[0], function))
+        let function = function.get().0.clone();
+        self.call(py, &[&a], Encoding::Large, move |server, x| server.function(x[0], &function))
     }
 
     /// Which of several arrays holds the largest message, place by place: the bits of its index,
@@ -379,7 +383,7 @@ impl LargeServerKey {
     fn argmax(
         &self,
         py: Python<'_>,
-        arrays: Vec<Bound<'_, Ciphertexts>>,
+        arrays: Vec<The<'_, Ciphertexts>>,
     ) -> PyResult<Vec<Ciphertexts>> {
         let Some(first) = arrays.first() else {
             return Err(PyTypeError::new_err("argmax takes a list of at least two arrays"));
@@ -389,9 +393,9 @@ impl LargeServerKey {
             array.get().check("this operation", Encoding::Large)?;
         }
         let inputs = arrays.iter().map(|a| a.get().on_host(py)).collect::<PyResult<Vec<_>>>()?;
-        let bits = compute(py, || {
-            self.server.argmax(&inputs.iter().map(AsRef::as_ref).collect::<Vec<_>>())
-        })?;
+        let server = Arc::clone(&self.server);
+        let bits =
+            wait(py, move || server.argmax(&inputs.iter().map(AsRef::as_ref).collect::<Vec<_>>()))?;
         let made =
             |bit| Ciphertexts::new(shape.clone(), Encoding::Bits, Words::Host(Arc::new(bit)));
         Ok(bits.into_iter().map(made).collect())

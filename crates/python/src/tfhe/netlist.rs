@@ -1,7 +1,7 @@
 //! Netlists: read, generated, or built gate by gate.
 
 use crate::arrays;
-use crate::call::compute;
+use crate::call::wait;
 use crate::errors::{Failure, Outcome};
 use girih::circuit::{self, Bus, generate};
 use pyo3::exceptions::PyTypeError;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A combinational circuit of gates, with named inputs and outputs of several bits, lowest first.
 #[pyclass(frozen, module = "girih", eq)]
 #[derive(PartialEq)]
-pub struct Netlist(pub circuit::Netlist);
+pub struct Netlist(pub Arc<circuit::Netlist>);
 
 /// Widths that generators may be asked for: products of 64-bit words are 128 bits.
 const WIDEST: usize = 64;
@@ -24,12 +24,22 @@ fn width(width: usize) -> Outcome<usize> {
     Err(Failure::mismatch(format!("words of {width} bits: there must be 1 to {WIDEST}")))
 }
 
+impl Netlist {
+    /// A netlist of work that may be long.
+    pub fn made<E: Into<Failure>>(
+        py: Python<'_>,
+        work: impl FnOnce() -> Result<circuit::Netlist, E> + Send + 'static,
+    ) -> PyResult<Self> {
+        Ok(Self(Arc::new(wait(py, work)?)))
+    }
+}
+
 #[pymethods]
 impl Netlist {
     /// Reads the JSON that Yosys writes by `write_json`: simple gates, no clocked cells.
     #[staticmethod]
-    fn from_yosys(py: Python<'_>, text: &str) -> PyResult<Self> {
-        Ok(Self(compute(py, || circuit::Netlist::from_yosys(text))?))
+    fn from_yosys(py: Python<'_>, text: String) -> PyResult<Self> {
+        Self::made(py, move || circuit::Netlist::from_yosys(&text))
     }
 
     /// Reads a program of HEIR in its dialect cggi (`heir-opt --mlir-to-cggi="data-type=Bool"`):
@@ -37,48 +47,50 @@ impl Netlist {
     /// out0, out1, ..
     #[staticmethod]
     #[pyo3(signature = (text, function = None))]
-    fn from_heir(py: Python<'_>, text: &str, function: Option<&str>) -> PyResult<Self> {
-        Ok(Self(compute(py, || circuit::Netlist::from_heir(text, function))?))
+    fn from_heir(py: Python<'_>, text: String, function: Option<String>) -> PyResult<Self> {
+        Self::made(py, move || circuit::Netlist::from_heir(&text, function.as_deref()))
     }
 
     /// Reads a Bristol Fashion file.
     #[staticmethod]
-    fn from_bristol(py: Python<'_>, text: &str) -> PyResult<Self> {
-        Ok(Self(compute(py, || circuit::Netlist::from_bristol(text))?))
+    fn from_bristol(py: Python<'_>, text: String) -> PyResult<Self> {
+        Self::made(py, move || circuit::Netlist::from_bristol(&text))
     }
 
     /// The netlist as a Bristol Fashion file; names of inputs and outputs are lost.
     fn to_bristol(&self, py: Python<'_>) -> PyResult<String> {
-        compute(py, || Outcome::Ok(self.0.to_bristol()))
+        let netlist = Arc::clone(&self.0);
+        wait(py, move || Outcome::Ok(netlist.to_bristol()))
     }
 
     /// `sum` and `carry` of `a` and `b`; `fast` takes fewer levels and more gates.
     #[staticmethod]
     #[pyo3(signature = (width, fast = false))]
     fn adder(width: usize, fast: bool) -> PyResult<Self> {
-        Ok(Self(generate::adder(self::width(width)?, fast)))
+        Ok(Self(Arc::new(generate::adder(self::width(width)?, fast))))
     }
 
     /// `less` and `equal` of `a` and `b`.
     #[staticmethod]
     fn comparator(width: usize) -> PyResult<Self> {
-        Ok(Self(generate::comparator(self::width(width)?)))
+        Ok(Self(Arc::new(generate::comparator(self::width(width)?))))
     }
 
     /// `product` of `a` and `b`, of twice their bits.
     #[staticmethod]
     fn multiplier(width: usize) -> PyResult<Self> {
-        Ok(Self(generate::multiplier(self::width(width)?)))
+        Ok(Self(Arc::new(generate::multiplier(self::width(width)?))))
     }
 
     /// `y0`, `y1`, .. as `x0`, `x1`, .. in rising order.
     #[staticmethod]
-    fn sorting_network(count: usize, width: usize) -> PyResult<Self> {
+    fn sorting_network(py: Python<'_>, count: usize, width: usize) -> PyResult<Self> {
         if !(1..=256).contains(&count) {
             let why = format!("{count} words to sort: there must be 1 to 256");
             return Err(Failure::mismatch(why).into());
         }
-        Ok(Self(generate::sorting_network(count, self::width(width)?)))
+        let width = self::width(width)?;
+        Self::made(py, move || Outcome::Ok(generate::sorting_network(count, width)))
     }
 
     /// `rounds` rounds of AES-128, 10 for the cipher, of `key` and `block`.
@@ -89,7 +101,7 @@ impl Netlist {
             let why = format!("{rounds} rounds of AES-128: there must be 1 to 10");
             return Err(Failure::mismatch(why).into());
         }
-        Ok(Self(compute(py, || Outcome::Ok(generate::aes128(rounds)))?))
+        Self::made(py, move || Outcome::Ok(generate::aes128(rounds)))
     }
 
     /// Names and widths of the inputs.
@@ -117,8 +129,9 @@ impl Netlist {
         values: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let rows = rows(self.0.inputs(), values)?;
-        let out = compute(py, || {
-            rows.iter().map(|row| self.0.evaluate(row)).collect::<circuit::Result<Vec<_>>>()
+        let netlist = Arc::clone(&self.0);
+        let out = wait(py, move || {
+            rows.iter().map(|row| netlist.evaluate(row)).collect::<circuit::Result<Vec<_>>>()
         })?;
         self::values(py, self.0.outputs(), &out)
     }
@@ -333,7 +346,7 @@ impl NetlistBuilder {
         let Some(builder) = builder else {
             return Err(Failure::mismatch("this netlist is finished: begin another builder").into());
         };
-        Ok(Netlist(builder.finish().map_err(Failure::from)?))
+        Ok(Netlist(Arc::new(builder.finish().map_err(Failure::from)?)))
     }
 }
 

@@ -6,7 +6,8 @@ use super::gather::{broadcast, common_shape, take};
 use super::keys::EvaluationKeys;
 use super::sets::ParameterSet;
 use super::table::{LookUpTable, gate};
-use crate::call::{compute, supervise};
+use crate::call::{supervise, wait};
+use crate::classes::The;
 use crate::errors::{Failure, Outcome};
 use crate::{context, device};
 use girih::tfhe::{self, Batch, DeviceCiphertexts, LweCiphertexts};
@@ -31,7 +32,7 @@ pub struct Loaded {
 pub struct ServerKey(pub Arc<Loaded>);
 
 /// What is done with each message of some batches.
-pub enum Operation<'a> {
+pub enum Operation {
     /// A gate of two bits.
     Gate(tfhe::Gate),
     /// `select ? a : b`.
@@ -39,12 +40,12 @@ pub enum Operation<'a> {
     /// At least two of three.
     Majority,
     /// A table of a weighted sum.
-    Table(&'a tfhe::LookUpTable, Vec<i32>),
+    Table(tfhe::LookUpTable, Vec<i32>),
     /// A table for each message.
-    Tables(&'a [tfhe::LookUpTable]),
+    Tables(Vec<tfhe::LookUpTable>),
 }
 
-impl Operation<'_> {
+impl Operation {
     /// Runs it on ciphertexts from the `first` of the whole batch on.
     fn run<B: Batch>(
         &self,
@@ -97,7 +98,7 @@ const FIRST_PART_OF_GPU: usize = 1 << 14;
 const PART: Duration = Duration::from_millis(500);
 
 /// Runs an operation on operands that may be on the host or on the device, whose shapes broadcast.
-/// Long batches of the host run in parts, between which signals (KeyboardInterrupt) are looked at.
+/// Long batches of the host run in parts, so that what an interrupt leaves behind ends soon.
 ///
 /// # Errors
 /// Those of the operation, and for operands that do not go together.
@@ -105,7 +106,7 @@ pub fn perform(
     py: Python<'_>,
     server: &Arc<Loaded>,
     operands: &[&Ciphertexts],
-    operation: &Operation<'_>,
+    operation: Operation,
 ) -> PyResult<Ciphertexts> {
     let (wanted, result) = operation.encodings();
     for operand in operands {
@@ -116,34 +117,31 @@ pub fn perform(
     if operands.iter().any(|o| matches!(o.words, Words::Device(_))) {
         return resident(py, server, operands, operation, shape, result);
     }
-    let inputs: Vec<Arc<LweCiphertexts>> = operands
+    let inputs = operands
         .iter()
         .map(|operand| match &operand.words {
-            Words::Host(batch) if operand.shape == shape => Ok(Arc::clone(batch)),
-            Words::Host(batch) => {
-                if batch.set().packing() > 1 {
-                    let why = "arrays of several messages to a ciphertext take part as they are: \
-                               their shapes must be equal";
-                    return Err(Failure::mismatch(why));
-                }
-                take(batch, &broadcast(&operand.shape, &shape)).map(Arc::new)
-            }
+            Words::Host(batch) => placed(batch, &operand.shape, &shape)
+                .map(|placed| placed.map_or_else(|| Arc::clone(batch), Arc::new)),
             Words::Device(_) => unreachable!("ciphertexts of devices went the other way"),
         })
-        .collect::<Outcome<_>>()?;
-    let inputs: Vec<&LweCiphertexts> = inputs.iter().map(AsRef::as_ref).collect();
+        .collect::<Outcome<Vec<Arc<LweCiphertexts>>>>()?;
     let count = inputs.iter().map(|i| i.len()).min().unwrap_or(0);
     let gpu = server.device.as_str() != "cpu";
     let mut part = if gpu { FIRST_PART_OF_GPU } else { FIRST_PART };
-    let whole = |operand: &&LweCiphertexts| operand.len() == count;
-    if count <= part || !inputs.iter().all(whole) {
-        let batch = compute(py, || operation.run(&server.key, &inputs, 0))?;
+    let (server, operation) = (Arc::clone(server), Arc::new(operation));
+    if count <= part || !inputs.iter().all(|operand| operand.len() == count) {
+        let batch = wait(py, move || {
+            let inputs: Vec<&LweCiphertexts> = inputs.iter().map(AsRef::as_ref).collect();
+            operation.run(&server.key, &inputs, 0)
+        })?;
         return Ok(Ciphertexts::new(shape, result, Words::Host(Arc::new(batch))));
     }
     let (mut parts, mut first) = (Vec::new(), 0);
     while first < count {
         let (end, start) = ((first + part).min(count), Instant::now());
-        parts.push(compute(py, || {
+        let (server, operation) = (Arc::clone(&server), Arc::clone(&operation));
+        let inputs = inputs.clone();
+        parts.push(wait(py, move || {
             let slices = inputs
                 .iter()
                 .map(|input| input.slice(first..end))
@@ -151,18 +149,30 @@ pub fn perform(
             // Slices of one batch are one batch: a gate of a bit with itself is known by that.
             let slices: Vec<_> = inputs
                 .iter()
-                .map(|input| inputs.iter().position(|i| std::ptr::eq(*i, *input)).unwrap_or(0))
+                .map(|input| inputs.iter().position(|i| Arc::ptr_eq(i, input)).unwrap_or(0))
                 .map(|at| &slices[at])
                 .collect();
             operation.run(&server.key, &slices, first)
         })?);
-        py.check_signals()?;
         let pace = PART.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-6);
         part = ((part as f64 * pace.clamp(0.25, 4.0)) as usize).max(FIRST_PART);
         first = end;
     }
-    let batch = compute(py, || LweCiphertexts::concatenate(&parts.iter().collect::<Vec<_>>()))?;
+    let batch = wait(py, move || LweCiphertexts::concatenate(&parts.iter().collect::<Vec<_>>()))?;
     Ok(Ciphertexts::new(shape, result, Words::Host(Arc::new(batch))))
+}
+
+/// A batch of shape `from` broadcast to `to`; none where it has that shape.
+fn placed(batch: &LweCiphertexts, from: &[usize], to: &[usize]) -> Outcome<Option<LweCiphertexts>> {
+    if from == to {
+        return Ok(None);
+    }
+    if batch.set().packing() > 1 {
+        let why = "arrays of several messages to a ciphertext take part as they are: their shapes \
+                   must be equal";
+        return Err(Failure::mismatch(why));
+    }
+    take(batch, &broadcast(from, to)).map(Some)
 }
 
 /// The same on the device, where the other operands are brought.
@@ -170,26 +180,55 @@ fn resident(
     py: Python<'_>,
     server: &Arc<Loaded>,
     operands: &[&Ciphertexts],
-    operation: &Operation<'_>,
+    operation: Operation,
     shape: Vec<usize>,
     result: Encoding,
 ) -> PyResult<Ciphertexts> {
-    if operands.iter().any(|o| o.shape != shape) {
-        let why = "ciphertexts on a device take part as they are: their shapes must be equal";
-        return Err(Failure::mismatch(why).into());
-    }
-    let batch = compute(py, || {
-        let inputs = operands.iter().map(|o| on_device(server, o)).collect::<Outcome<Vec<_>>>()?;
+    let (to, loaded) = (shape.clone(), Arc::clone(server));
+    let operands: Vec<(Words, Vec<usize>)> =
+        operands.iter().map(|o| (o.words.clone(), o.shape.clone())).collect();
+    let batch = wait(py, move || {
+        let inputs = operands
+            .iter()
+            .map(|(words, from)| match words {
+                _ if *from == to => on_device(&loaded, words),
+                Words::Host(batch) => {
+                    let placed = placed(batch, from, &to)?.map(Arc::new);
+                    let placed = placed.unwrap_or_else(|| Arc::clone(batch));
+                    on_device(&loaded, &Words::Host(placed))
+                }
+                Words::Device(at) => {
+                    let batch = at.server.key.download(&at.batch)?;
+                    let placed = placed(&batch, from, &to)?.unwrap_or(batch);
+                    on_device(&loaded, &Words::Host(Arc::new(placed)))
+                }
+            })
+            .collect::<Outcome<Vec<_>>>()?;
         let inputs: Vec<&DeviceCiphertexts> = inputs.iter().map(|i| &i.batch).collect();
-        Outcome::Ok(operation.run(&server.key, &inputs, 0)?)
+        Outcome::Ok(operation.run(&loaded.key, &inputs, 0)?)
     })?;
     let resident = Resident { server: Arc::clone(server), batch };
     Ok(Ciphertexts::new(shape, result, Words::Device(Arc::new(resident))))
 }
 
+/// Ciphertexts on the device of `server`.
+///
+/// # Errors
+/// For ciphertexts of other keys, and failures of the device.
+pub fn upload(
+    py: Python<'_>,
+    server: &Arc<Loaded>,
+    ciphertexts: &Ciphertexts,
+) -> PyResult<Ciphertexts> {
+    let (loaded, words) = (Arc::clone(server), ciphertexts.words.clone());
+    let resident = wait(py, move || on_device(&loaded, &words))?;
+    let (shape, encoding) = (ciphertexts.shape.clone(), ciphertexts.encoding);
+    Ok(Ciphertexts::new(shape, encoding, Words::Device(resident)))
+}
+
 /// Ciphertexts beside the keys of `server`.
-fn on_device(server: &Arc<Loaded>, ciphertexts: &Ciphertexts) -> Outcome<Arc<Resident>> {
-    match &ciphertexts.words {
+fn on_device(server: &Arc<Loaded>, words: &Words) -> Outcome<Arc<Resident>> {
+    match words {
         Words::Device(resident) => Ok(Arc::clone(resident)),
         Words::Host(batch) => {
             let batch = server.key.upload(batch)?;
@@ -212,9 +251,7 @@ impl ServerKey {
             });
             return Err(Failure::mismatch(why).into());
         }
-        let resident = compute(py, || on_device(&self.0, ciphertexts))?;
-        let (shape, encoding) = (ciphertexts.shape.clone(), ciphertexts.encoding);
-        Ok(Ciphertexts::new(shape, encoding, Words::Device(resident)))
+        upload(py, &self.0, ciphertexts)
     }
 }
 
@@ -239,7 +276,7 @@ impl ServerKey {
     #[pyo3(signature = (keys, device = None, *, transform = None, progress = None))]
     fn new(
         py: Python<'_>,
-        keys: &Bound<'_, EvaluationKeys>,
+        keys: The<'_, EvaluationKeys>,
         device: Option<&str>,
         transform: Option<&str>,
         progress: Option<&Bound<'_, PyAny>>,
@@ -298,11 +335,7 @@ impl ServerKey {
     }
 
     /// The ciphertexts on this device, where they stay until nothing refers to them.
-    fn upload(
-        &self,
-        py: Python<'_>,
-        ciphertexts: &Bound<'_, Ciphertexts>,
-    ) -> PyResult<Ciphertexts> {
+    fn upload(&self, py: Python<'_>, ciphertexts: The<'_, Ciphertexts>) -> PyResult<Ciphertexts> {
         self.upload_words(py, ciphertexts.get())
     }
 
@@ -315,7 +348,7 @@ impl ServerKey {
         b: &Bound<'_, PyAny>,
     ) -> PyResult<Ciphertexts> {
         let operation = Operation::Gate(gate(name)?);
-        self.with_bits(py, [a, b], &operation)
+        self.with_bits(py, [a, b], operation)
     }
 
     /// `select ? a : b` for every bit: three bootstrappings.
@@ -326,7 +359,7 @@ impl ServerKey {
         a: &Bound<'_, PyAny>,
         b: &Bound<'_, PyAny>,
     ) -> PyResult<Ciphertexts> {
-        self.with_bits(py, [select, a, b], &Operation::Mux)
+        self.with_bits(py, [select, a, b], Operation::Mux)
     }
 
     /// Whether at least two of three bits are set: one bootstrapping.
@@ -337,37 +370,37 @@ impl ServerKey {
         b: &Bound<'_, PyAny>,
         c: &Bound<'_, PyAny>,
     ) -> PyResult<Ciphertexts> {
-        self.with_bits(py, [a, b, c], &Operation::Majority)
+        self.with_bits(py, [a, b, c], Operation::Majority)
     }
 
     /// A look-up table of every message.
     fn apply(
         &self,
         py: Python<'_>,
-        messages: &Bound<'_, Ciphertexts>,
+        messages: The<'_, Ciphertexts>,
         table: &Bound<'_, LookUpTable>,
     ) -> PyResult<Ciphertexts> {
-        let operation = Operation::Table(&table.get().0, vec![1]);
-        perform(py, &self.0, &[messages.get()], &operation)
+        let operation = Operation::Table(table.get().0.clone(), vec![1]);
+        perform(py, &self.0, &[messages.get()], operation)
     }
 
     /// A look-up table of the sum of weight * array over up to four arrays.
     fn apply_weighted(
         &self,
         py: Python<'_>,
-        arrays: Vec<Bound<'_, Ciphertexts>>,
+        arrays: Vec<The<'_, Ciphertexts>>,
         weights: Vec<i32>,
         table: &Bound<'_, LookUpTable>,
     ) -> PyResult<Ciphertexts> {
-        let operands: Vec<&Ciphertexts> = arrays.iter().map(Bound::get).collect();
-        perform(py, &self.0, &operands, &Operation::Table(&table.get().0, weights))
+        let operands: Vec<&Ciphertexts> = arrays.iter().map(|array| array.get()).collect();
+        perform(py, &self.0, &operands, Operation::Table(table.get().0.clone(), weights))
     }
 
     /// A look-up table of its own for each message, in the order of rows.
     fn apply_each(
         &self,
         py: Python<'_>,
-        messages: &Bound<'_, Ciphertexts>,
+        messages: The<'_, Ciphertexts>,
         tables: Vec<Bound<'_, LookUpTable>>,
     ) -> PyResult<Ciphertexts> {
         let (messages, wanted) = (messages.get(), messages.get().shape.iter().product::<usize>());
@@ -380,7 +413,7 @@ impl ServerKey {
             let why = "the tables of one array must have equal bits and output bits";
             return Err(Failure::mismatch(why).into());
         }
-        perform(py, &self.0, &[messages], &Operation::Tables(&tables))
+        perform(py, &self.0, &[messages], Operation::Tables(tables))
     }
 
     /// Runs a circuit on all instances at once: outputs, and a report as a dict.
@@ -403,7 +436,7 @@ impl ServerKey {
         facts.set_item("seconds", report.seconds)?;
         facts.set_item("gates_per_s", report.gates_per_s)?;
         facts.set_item("log2_failure", report.log2_failure)?;
-        Ok((EncryptedBits(outputs), facts))
+        Ok((EncryptedBits(Arc::new(outputs)), facts))
     }
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
@@ -432,7 +465,7 @@ impl ServerKey {
         &self,
         py: Python<'_>,
         operands: [&Bound<'_, PyAny>; N],
-        operation: &Operation<'_>,
+        operation: Operation,
     ) -> PyResult<Ciphertexts> {
         let constants = operands
             .iter()
