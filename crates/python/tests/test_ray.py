@@ -16,7 +16,7 @@ import girih
 from girih import columns, errors, worker
 
 if os.environ.get("GIRIH_TEST_RAY") != "1":
-    pytest.importorskip("ray", reason="Ray is not installed: pip install girih[ray]")
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'ray[data,serve]'")
 import ray  # noqa: E402
 
 # Ray leaves sockets and processes to the end of this one.

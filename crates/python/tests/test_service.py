@@ -18,7 +18,7 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 if os.environ.get("GIRIH_TEST_RAY") != "1":
-    pytest.importorskip("ray.serve", reason="Ray is not installed: pip install girih[ray]")
+    pytest.importorskip("ray.serve", reason="Ray is not installed: pip install 'ray[data,serve]'")
 
 
 def free_port():

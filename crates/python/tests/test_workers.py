@@ -642,7 +642,7 @@ keys = girih.ClientKey.generate("INSECURE_TOY").evaluation_keys()
 try:
     girih.ray.Pool(keys, "cpu")
 except ImportError as error:
-    assert "pip install girih[ray]" in str(error)
+    assert 'pip install "ray[data,serve]"' in str(error)
 else:
     raise SystemExit(1)
 """

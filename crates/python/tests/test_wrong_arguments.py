@@ -482,7 +482,7 @@ def test_one_wrong_argument(name, calls, objects, server, integer_server):
     if name not in calls:
         pytest.skip("tried in test_refusals.py")
     if name == "ray.MapBatches" and find_spec("ray") is None:
-        pytest.skip("no Ray: pip install girih[ray]")
+        pytest.skip("no Ray: pip install 'ray[data,serve]'")
     function, arguments, keywords = calls[name]
     if name not in ("girih.synthesize", "worker.KeyFolder.remove", "progress.tqdm"):
         function(*arguments, **keywords)

@@ -1,4 +1,4 @@
-"""Many machines by Ray: ``pip install girih[ray]``.
+"""Many machines by Ray: ``pip install "./crates/python[ray]"``.
 
 A :class:`Pool` keeps evaluation keys loaded in workers on all machines of a Ray cluster and divides
 arrays of ciphertexts among them by rows. What a lost worker was computing is computed by another::
@@ -38,7 +38,7 @@ def _package() -> Any:
     try:
         return import_module("ray")
     except ImportError as error:
-        why = "girih.ray needs the package ray: pip install girih[ray]"
+        why = 'girih.ray needs the package ray: pip install "ray[data,serve]"'
         raise ImportError(why) from error
 
 

