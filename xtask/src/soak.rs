@@ -3,7 +3,8 @@
 
 use crate::record::{check_file, commit, today};
 use anyhow::{Context, Result, bail};
-use girih::{Device, DeviceKind, ParameterSet};
+use girih::tfhe::ParameterSet;
+use girih::{Device, DeviceKind};
 use girih_backend::write_whole_file;
 use girih_conformance::soak::{self, Kind, Tally};
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,9 @@ use super::read::{CkksVectorError, Field, Result};
 use crate::bootstrap::vectors::Replay;
 use crate::poly::{Work, compare};
 use files::FILES;
-use girih::ckks::program::{Chain, KeyKind, Part, Recorded, Recorder, Recording, ResidentRequest};
+use girih::contract::ckks::{
+    Chain, KeyKind, Part, Recorded, RecordedProgram, Recorder, ResidentRequest,
+};
 use girih_backend::Backend;
 use girih_backend::poly::{Basis, Domain, HostPolynomials, PolyEngine, ResidentShape, Value};
 use serde_json::Value as Json;
@@ -185,7 +187,7 @@ impl Keys {
         root: &Field<'_>,
         chain: &Arc<Chain>,
         session: &Session<'_>,
-        recording: &Recording,
+        recording: &RecordedProgram,
     ) -> Result<HostPolynomials> {
         let words = |request: &ResidentRequest, shape: &ResidentShape| match request {
             ResidentRequest::Key { kind, digit, part } => self.get(root, (*kind, *digit, *part)),
@@ -208,7 +210,7 @@ impl Keys {
 /// The words of an encoded plaintext.
 pub(crate) fn plain_words(
     chain: &Chain,
-    plain: &girih::ckks::program::PlainPolynomial,
+    plain: &girih::contract::ckks::PlainPolynomial,
     shape: &ResidentShape,
 ) -> Vec<u32> {
     let size = chain.degree() >> shape.log2_run;

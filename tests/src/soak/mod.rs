@@ -9,7 +9,8 @@ mod large;
 mod vectors;
 
 use crate::bootstrap::compare::Differences;
-use girih::{Device, ParameterSet};
+use girih::Device;
+use girih::tfhe::ParameterSet;
 use girih_backend::poly::random::Numbers;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
