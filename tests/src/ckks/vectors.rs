@@ -26,6 +26,7 @@ pub const PUBLISHED: [(&str, &str); 14] = [
     ("dft", include_str!("../../vectors/ckks/dft.json")),
     ("encode", include_str!("../../vectors/ckks/encode.json")),
     ("eval_mod", include_str!("../../vectors/ckks/eval_mod.json")),
+    ("first_factor", include_str!("../../vectors/ckks/first_factor.json")),
     ("key_switch", include_str!("../../vectors/ckks/key_switch.json")),
     ("klss", include_str!("../../vectors/ckks/klss.json")),
     ("linear_transform", include_str!("../../vectors/ckks/linear_transform.json")),
