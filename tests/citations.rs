@@ -1,4 +1,4 @@
-//! Citations of pages in comments: `docs/NAME.md, "Heading"` names a heading that exists.
+//! Citations of pages in comments: a page of docs, a comma, and a heading in quotes that exists.
 
 use std::path::Path;
 
