@@ -88,9 +88,9 @@ fn exact_moduli_move_the_table_by_less_than_a_percent() {
 }
 
 /// docs/tfhe.md, "The error of the f64 transform": exact for GD on one word; below 0.5 % of the
-/// noise of M1, M3..M6; 28 % /// for M2; outputs as good as unchanged.
+/// noise of M1, M3..M6; 28 % for M2; outputs as good as unchanged.
 #[test]
-fn the_f64_transform_adds_what_section_4_says() {
+fn the_f64_transform_adds_what_the_page_says() {
     for (name, least, most) in [
         ("G1", 0.0, 0.0),
         ("G3", 0.0, 0.0),
