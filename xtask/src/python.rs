@@ -16,6 +16,9 @@ pub struct Arguments {
     /// Build for the CPU alone, which takes a fraction of the time.
     #[arg(long)]
     cpu_only: bool,
+    /// Build with all that the tests of the workspace turn on, so that their build is shared.
+    #[arg(long, conflicts_with = "cpu_only")]
+    shared: bool,
     /// Leave Ray and Dask out, and the tests and examples that need them.
     #[arg(long)]
     no_clusters: bool,
@@ -100,6 +103,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     if arguments.cpu_only {
         build.arg("--no-default-features");
+    }
+    if arguments.shared {
+        build.args(["--features", "shared"]);
     }
     if !build.status().context("maturin")?.success() {
         bail!("the package was not built");

@@ -165,6 +165,65 @@ def interrupts():
     signal.signal(signal.SIGINT, before)
 
 
+def interrupted(work):
+    """How many seconds after a signal the call ended; the work has begun and would go on."""
+    at = []
+
+    def interrupt():
+        at.append(time.monotonic())
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(0.2, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    return time.monotonic() - at[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_work_that_reports_nothing_is_interrupted_too(interrupts, client, ckks_client):
+    # Each is seconds of work, of a crate that looks for no signals.
+    netlist = girih.Netlist.sorting_network(64, 32)
+    many = np.zeros(3_000_000, bool)
+    for work in (
+        lambda: girih.Circuit(netlist, client.parameters, log2_failure=-1.0),
+        lambda: client.encrypt(many),
+        lambda: [ckks_client.encrypt(np.zeros((512, 512))) for _ in range(100)],
+    ):
+        assert interrupted(work) < 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_integers_report_and_are_interrupted(interrupts, integer_client, integer_server):
+    x = integer_client.encrypt_integers(np.arange(1, 9), "uint64").to_device(integer_server)
+    done = integer_server.look_ups
+    # Some seconds, of which a report is some hundredths.
+    assert interrupted(lambda: x // x[::-1]) < 1
+    assert integer_server.look_ups == done
+    heard = []
+    integer_server.report_to(lambda *step: heard.append(step))
+    try:
+        small = x.astype("uint4")
+        total = small * small
+        assert heard[-1][0] == "look-ups" and heard[-1][1] == heard[-1][2] > 0
+
+        class Enough(Exception):
+            pass
+
+        def enough(*_):
+            raise Enough
+
+        integer_server.report_to(enough)
+        with pytest.raises(Enough):
+            x // x[::-1]
+        with pytest.raises(TypeError, match="callable"):
+            integer_server.report_to(5)
+    finally:
+        integer_server.report_to()
+    expected = np.arange(1, 9) ** 2 % 16
+    assert np.array_equal(integer_client.decrypt(total), expected)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_keyboard_interrupts_long_work(interrupts):
     # 500 times the time of one gate would be seconds; a sixth of a second is not.

@@ -225,7 +225,8 @@ impl CkksCiphertexts {
             return self.one(py, &Operation::LinearMap(Arc::clone(&map.get().0)));
         }
         if let Ok(matrix) = other.cast::<Matrix>() {
-            return self.one(py, &matrix.get().times(is_right)?);
+            let matrix = matrix.get().fitted(is_right)?;
+            return self.one(py, &Operation::Matrix(matrix, false));
         }
         let Values { entries, shape } = arrays::numbers(other, "a matrix or a vector")?;
         match shape[..] {
@@ -567,7 +568,7 @@ impl CkksCiphertexts {
             return self.one(py, &Operation::LinearMap(Arc::clone(&map.get().0)));
         }
         match map.cast::<Matrix>() {
-            Ok(matrix) => self.one(py, &matrix.get().times(false)?),
+            Ok(matrix) => self.one(py, &Operation::Matrix(matrix.get().fitted(false)?, false)),
             Err(_) => Err(PyTypeError::new_err(format!(
                 "a map is a girih.ckks.LinearMap or girih.ckks.Matrix, not {}",
                 map.get_type().name()?

@@ -1,6 +1,5 @@
 //! Matrices and linear maps in the clear.
 
-use super::operation::Operation;
 use crate::arrays;
 use crate::call::{compute, wait};
 use crate::errors::{Failure, Outcome};
@@ -45,7 +44,11 @@ pub fn transposed(matrix: &server::Matrix) -> Outcome<Arc<server::Matrix>> {
 }
 
 impl Matrix {
-    /// The matrix as it is multiplied: for vectors of its slots.
+    /// The matrix as it is multiplied, on the left of a vector or on its right: for vectors of its
+    /// slots.
+    ///
+    /// # Errors
+    /// `MismatchError` where it does not fit them.
     pub fn fitted(&self, is_right: bool) -> Outcome<Arc<server::Matrix>> {
         let matrix = if is_right { transposed(&self.entries)? } else { Arc::clone(&self.entries) };
         let Some(slots) = self.slots else { return Ok(matrix) };
@@ -54,11 +57,6 @@ impl Matrix {
             return Err(Failure::mismatch(format!("{columns} {rows} do not fit {slots} slots")));
         }
         Ok(Arc::new(widened(&matrix, slots)?))
-    }
-
-    /// The product with a vector, on whose right the matrix stands or on whose left.
-    pub fn times(&self, is_right: bool) -> Outcome<Operation> {
-        Ok(Operation::Matrix(self.fitted(is_right)?, false))
     }
 }
 
