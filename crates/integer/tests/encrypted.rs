@@ -1,13 +1,13 @@
 //! Operations on encrypted arrays against Rust's integers, with a toy set on the CPU; and what is
 //! refused.
 
-use girih_backend::{LoadOptions, NoProgress};
+use girih_backend::{LoadOptions, NoProgress, Progress};
 use girih_integer::{
     CompressedIntegers, Encrypted, Error, FheBool, FheInt, FheUint, Integer, Integers, Result,
 };
 use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, PublicKey, ServerKey};
 use proptest::prelude::*;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 struct Toy {
     client: ClientKey,
@@ -153,6 +153,53 @@ fn arrays_in_parts() {
     let square = x.mul(&x).expect("itself");
     assert!(t.integers.look_ups() > before && t.integers.look_ups().is_multiple_of(5));
     assert_eq!(t.down(&square), wide(map(&a, &a, |a, b| a.wrapping_mul(b))));
+}
+
+#[test]
+fn elements_are_taken_on_the_device() {
+    let t = toy_of("INSECURE_INTEGERS", 9).expect("a toy");
+    let x: FheUint<16> = t.up(&[1u16, 500, 65_535]);
+    // Of a sum whose carries wait: copies wait for them, too.
+    let sum = (&x + 1).expect("fits");
+    let taken = t.integers.take(&sum, &[2, 0, 0, 1]).expect("elements of it");
+    assert_eq!(t.down(&taken), [0, 2, 2, 501]);
+    // One error twice counts as one that is twice as large.
+    let again = t.integers.take(&sum, &[2, 0, 0, 1]).expect("elements of it");
+    assert_eq!(t.down(&(&taken + &again).expect("alike")), [0, 4, 4, 1002]);
+    assert!(matches!(t.integers.take(&x, &[]), Err(Error::Mismatch(_))));
+    assert!(matches!(t.integers.take(&x, &[3]), Err(Error::Mismatch(_))));
+    let other = toy_of("INSECURE_INTEGERS", 10).expect("a toy");
+    assert!(matches!(other.integers.take(&x, &[0]), Err(Error::Mismatch(_))));
+}
+
+/// What a listener hears: how many look-ups are done, of how many.
+#[derive(Default)]
+struct Heard(Mutex<Vec<(usize, usize)>>);
+
+impl Progress for Heard {
+    fn report(&self, _: &str, done: usize, total: usize) {
+        self.0.lock().expect("no panic").push((done, total));
+    }
+}
+
+#[test]
+fn listeners_hear_as_often_as_they_ask() {
+    let t = toy_of("INSECURE_INTEGERS", 11).expect("a toy");
+    let x: FheUint<8> = t.up(&[7u8; 5]);
+    let often = |every| {
+        let heard = Arc::new(Heard::default());
+        t.integers.report_every(every);
+        t.integers.report_to(Some(heard.clone()));
+        assert_eq!(t.down(&(&x * &x).expect("alike")), [49; 5]);
+        t.integers.report_to(None);
+        let steps = heard.0.lock().expect("no panic").clone();
+        // Of the product, then of what the download propagates.
+        let product: Vec<_> = steps.iter().filter(|step| step.1 == steps[0].1).collect();
+        assert_eq!(product.last().map(|step| step.0), Some(steps[0].1));
+        product.len()
+    };
+    let levels = often(usize::MAX);
+    assert!(often(4) > 2 * levels && levels > 1);
 }
 
 #[test]

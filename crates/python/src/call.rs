@@ -111,6 +111,20 @@ pub fn wait<T: Send + 'static, E: Into<Failure>>(
     }
 }
 
+/// [`wait`] for work on so many messages, of which each takes microseconds; what is few is done in
+/// place, without the price of a thread.
+///
+/// # Errors
+/// As [`wait`].
+pub fn wait_for<T: Send + 'static, E: Into<Failure> + Send>(
+    py: Python<'_>,
+    messages: usize,
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> PyResult<T> {
+    const FEW: usize = 4096;
+    if messages <= FEW { compute(py, work) } else { wait(py, work) }
+}
+
 /// What work has reported and Python has not heard.
 #[derive(Default)]
 struct Reports {

@@ -4,10 +4,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import girih
 
 PACKAGE = Path(girih.__file__).parent
 TESTS = Path(__file__).parent
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    """One for all runs: most of each is NumPy's stubs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MYPY_CACHE_DIR", str(tmp_path_factory.mktemp("mypy")))
+        yield
 
 
 def run(*arguments, **options):

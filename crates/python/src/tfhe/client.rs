@@ -3,8 +3,8 @@
 use super::ciphertexts::{Ciphertexts, Encoding, Words};
 use super::keys::EvaluationKeys;
 use super::sets::{ParameterSet, set_of};
-use crate::arrays;
-use crate::call::{compute, supervise, wait};
+use crate::arrays::{self, Values};
+use crate::call::{compute, supervise, wait, wait_for};
 use crate::classes::The;
 use crate::errors::Failure;
 use crate::integer::ciphertexts::IntegerCiphertexts;
@@ -113,12 +113,13 @@ impl ClientKey {
         let key = Arc::clone(&self.0);
         let (batch, shape) = match bits {
             None => {
-                let values = arrays::bits(values, "bits")?;
-                (wait(py, move || key.encrypt_bits(&values.entries))?, values.shape)
+                let Values { entries, shape } = arrays::bits(values, "bits")?;
+                (wait_for(py, entries.len(), move || key.encrypt_bits(&entries))?, shape)
             }
             Some(bits) => {
-                let values = arrays::integers(values, "messages")?;
-                (wait(py, move || key.encrypt_messages(&values.entries, bits))?, values.shape)
+                let Values { entries, shape } = arrays::integers(values, "messages")?;
+                let count = entries.len();
+                (wait_for(py, count, move || key.encrypt_messages(&entries, bits))?, shape)
             }
         };
         let encoding = bits.map_or(Encoding::Bits, Encoding::Messages);
@@ -140,11 +141,12 @@ impl ClientKey {
         let key = Arc::clone(&self.0);
         match ciphertexts.encoding {
             Encoding::Bits => {
-                let bits = wait(py, move || key.decrypt_bits(&batch))?;
+                let bits = wait_for(py, batch.len(), move || key.decrypt_bits(&batch))?;
                 arrays::array(py, bits, &ciphertexts.shape)
             }
             Encoding::Messages(bits) => {
-                let messages = wait(py, move || key.decrypt_messages(&batch, bits))?;
+                let messages =
+                    wait_for(py, batch.len(), move || key.decrypt_messages(&batch, bits))?;
                 arrays::array(py, messages, &ciphertexts.shape)
             }
             Encoding::Large => Err(Failure::mismatch(
