@@ -1,6 +1,6 @@
 //! Parameter sets.
 
-use crate::call::compute;
+use crate::call::{compute, wait};
 use crate::errors::Failure;
 use crate::wire;
 use girih::ckks;
@@ -70,13 +70,15 @@ impl CkksParameters {
     /// What is known of its security, cost model included.
     #[getter]
     fn security(&self, py: Python<'_>) -> PyResult<String> {
-        compute(py, || Ok::<_, Failure>(self.0.security().text))
+        let set = self.0.clone();
+        wait(py, move || Ok::<_, Failure>(set.security().text))
     }
 
     /// What must be known before one relies on it.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        compute(py, || Ok::<_, Failure>(self.0.warnings()))
+        let set = self.0.clone();
+        wait(py, move || Ok::<_, Failure>(set.warnings()))
     }
 
     fn __repr__(&self) -> String {

@@ -215,7 +215,7 @@ def _with_levels(
         return work()
     except OutOfLevelsError as error:
         sets = [ckks.Parameters(name) for name in ckks.Parameters.names()]
-        fitting = [s.name for s in sets if s.default_level >= needed and not s.warnings]
+        fitting = [s.name for s in sets if s.default_level >= needed and "INSECURE" not in s.name]
         raise OutOfLevelsError(
             f"this takes about {needed} levels, and vectors of {vectors.parameters.name} have "
             f"{vectors.level} here ({error}): a larger error or a smaller bound takes fewer; sets "
