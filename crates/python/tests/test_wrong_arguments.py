@@ -302,6 +302,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "ckks.Ciphertexts.spread": (of_ckks(vector.spread), (1, 1), {}),
         "ckks.Ciphertexts.sum": (of_ckks(vector.sum), (16, 1), {}),
         "ckks.Ciphertexts.transform": (of_ckks(vector.transform), (o["map"],), {}),
+        "ckks.Ciphertexts.with_magnitude": (of_ckks(vector.with_magnitude), (0.5,), {}),
         "ckks.Ciphertexts.with_slots": (of_ckks(vector.with_slots), (32,), {}),
         "ckks.ClientKey.decrypt": (ckks_client.decrypt, (vector,), {"complex": True}),
         "ckks.ClientKey.decrypt_to_share": (

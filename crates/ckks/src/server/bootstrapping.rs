@@ -112,7 +112,7 @@ impl Bootstrapping {
     }
 
     /// Whether estimates count with any slots: phases make them unlike.
-    fn worst_case(&self) -> bool {
+    pub(super) fn worst_case(&self) -> bool {
         !self.independent_slots && self.phases.is_none()
     }
 

@@ -23,6 +23,12 @@ pub struct Options {
     /// magnitude at most 1 at that point. Off by default: it takes long,
     /// and nothing is to happen unasked.
     pub bootstrap_when_needed: bool,
+    /// Operations whose slots may wrap around modulo the modulus of their level, or leave what a
+    /// function or a bootstrapping takes, are done all the same. Nothing is promised of their
+    /// results and of what is computed of them, 0 bits, until
+    /// [`Ciphertexts::with_estimate`](super::Ciphertexts::with_estimate) says better. Off by
+    /// default: they are refused with [`Error::Room`].
+    pub may_wrap: bool,
     /// Recordings of single operations that are kept for later calls, 256 by default; the one
     /// unused for longest goes first.
     pub recordings: usize,
@@ -53,6 +59,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             bootstrap_when_needed: false,
+            may_wrap: false,
             recordings: 256,
             key_switching: None,
             join_digits: None,

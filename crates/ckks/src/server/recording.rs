@@ -119,7 +119,7 @@ impl Recording {
     /// [`ServerKey::estimate`] says.
     ///
     /// # Errors
-    /// [`Error::Length`] for another number of inputs.
+    /// [`Error::Length`] for another number of inputs, [`Error::Room`] for slots that may not fit.
     pub fn estimate(&self, inputs: &[Estimate]) -> Result<Vec<Estimate>> {
         let slots = self.shared.set.slots();
         estimates(slots, &self.tape, &self.inputs, &self.outputs, inputs)
@@ -132,7 +132,7 @@ impl Recording {
     /// [`Error::Length`] for another number of inputs or batches of unequal lengths,
     /// [`Error::Level`], [`Error::Scale`] or [`Error::Shape`] where an input is not what was
     /// declared, [`Error::WrongKey`] for ciphertexts of another key or server,
-    /// and failures of the device.
+    /// [`Error::Room`] for slots that may not fit, and failures of the device.
     pub fn run(&self, inputs: &[&Ciphertexts]) -> Result<Vec<Ciphertexts>> {
         let operands: Vec<_> = inputs.iter().map(|x| Operand::Ciphertexts(x)).collect();
         self.run_operands(&operands)
@@ -189,7 +189,7 @@ impl Recording {
         }
         let mut known: Vec<Vec<Tracked>> = vec![Vec::new(); self.outputs.len()];
         for i in 0..first.len() {
-            let all = self.tape.run(operands.iter().map(|x| self.known(x, i)).collect());
+            let all = self.tape.run(operands.iter().map(|x| self.known(x, i)).collect())?;
             for (known, node) in known.iter_mut().zip(&self.outputs) {
                 known.push(all[node.estimate].clone());
             }
@@ -240,7 +240,7 @@ fn estimates(
         let mask = Mask::of(salt("an input", &[i as u64]));
         Tracked::exact(slots, own, mask, of.magnitude).with_estimate(*of)
     };
-    let all = tape.run(declared.iter().zip(inputs).enumerate().map(known).collect());
+    let all = tape.run(declared.iter().zip(inputs).enumerate().map(known).collect())?;
     Ok(outputs.iter().map(|node| all[node.estimate].estimate()).collect())
 }
 

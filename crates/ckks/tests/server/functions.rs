@@ -78,8 +78,12 @@ fn closures_become_polynomials() {
 fn slots_outside_the_interval_come_out_wrong() {
     let p = pair(&[]);
     let x = [0.5, -0.5, 0.9, 1.5];
-    let (y, polynomial) =
-        p.server.function(&p.upload_within(&x, 1.5), f64::exp, -1.0..=1.0, 1e-4).unwrap();
+    let cx = p.upload_within(&x, 1.5);
+    let fit = |cx| p.server.function(cx, f64::exp, -1.0..=1.0, 1e-4);
+    // What was declared speaks against it; a wrong word is believed.
+    let error = fit(&cx).map(|_| ()).unwrap_err();
+    assert!(matches!(error, Error::Room { .. }), "{error}");
+    let (y, polynomial) = fit(&cx.with_magnitude(1.0).unwrap()).unwrap();
     let found = p.values(&y);
     let estimate = y.estimate();
     let allowed = 12.0 * estimate.deviation + estimate.bias;

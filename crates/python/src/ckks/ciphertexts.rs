@@ -611,6 +611,13 @@ impl CkksCiphertexts {
         self.one(py, &Operation::WithSlots(slots))
     }
 
+    /// The same ciphertexts with the promise that no slot is larger than `magnitude`. Bounds of
+    /// errors, and whether slots fit, are computed from what operands may reach; whoever knows
+    /// better says so.
+    fn with_magnitude(&self, py: Python<'_>, magnitude: f64) -> PyResult<Self> {
+        self.one(py, &Operation::WithMagnitude(magnitude))
+    }
+
     fn __bool__(&self) -> PyResult<bool> {
         Err(PyTypeError::new_err("what is encrypted has no truth value: decrypt it"))
     }

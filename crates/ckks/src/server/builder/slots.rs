@@ -21,7 +21,7 @@ impl Builder<'_> {
         let by = self.server.shared().library.rotation(x.at.slots, by, x.at.level);
         let g = self.recorder.chain().rotation(by);
         let at = self.recorder.galois(&x.at, g)?;
-        Ok(self.noted_key_switch(at, x, "rotation", by))
+        Ok(self.noted_key_switch(at, x, "a rotation", by))
     }
 
     /// Several rotations of one ciphertext, for which its decomposition is computed once.
@@ -39,7 +39,7 @@ impl Builder<'_> {
                 let by = self.server.shared().library.rotation(x.at.slots, by, x.at.level);
                 let g = self.recorder.chain().rotation(by);
                 let at = self.recorder.galois_hoisted(&x.at, &digits, g)?;
-                Ok(self.noted_key_switch(at, x, "rotation", by))
+                Ok(self.noted_key_switch(at, x, "a rotation", by))
             })
             .collect()
     }
@@ -52,14 +52,14 @@ impl Builder<'_> {
     pub fn conjugate(&mut self, x: &Node) -> Result<Node> {
         self.check(&[x])?;
         let at = self.recorder.conjugate(&x.at)?;
-        Ok(self.noted_key_switch(at, x, "conjugation", 0))
+        Ok(self.noted_key_switch(at, x, "a conjugate", 0))
     }
 
-    fn noted_key_switch(&mut self, at: Recorded, x: &Node, what: &str, by: i64) -> Node {
+    fn noted_key_switch(&mut self, at: Recorded, x: &Node, what: &'static str, by: i64) -> Node {
         let noise = self.model().key_switch(at.level, at.scale);
         let by = by.rem_euclid(self.set().slots() as i64) as usize;
         let (x, salt) = (x.estimate, salt(what, &[by as u64, at.level as u64]));
-        self.noted(at, move |e| e[x].clone().rotated(by).renewed(salt).with_noise(noise))
+        self.noted(what, at, move |e| e[x].clone().rotated(by).renewed(salt).with_noise(noise))
     }
 
     /// The same ciphertext as a vector of `slots` slots, at no cost: see
@@ -71,7 +71,9 @@ impl Builder<'_> {
         self.check(&[x])?;
         check_length("the slots of a vector", slots, self.set().slots())?;
         let of = x.estimate;
-        Ok(self.noted(Recorded { slots, ..x.at }, move |e| e[of].clone().with_slots(slots)))
+        Ok(self.noted("a number of slots", Recorded { slots, ..x.at }, move |e| {
+            e[of].clone().with_slots(slots)
+        }))
     }
 
     /// Slot j of the result is the sum of slots j, j + stride, .., j + (width - 1) stride; `width`

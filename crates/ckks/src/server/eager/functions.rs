@@ -22,7 +22,8 @@ impl ServerKey {
     /// by the polynomial of least degree, which is handed out beside the result and tells its
     /// degree and error.
     ///
-    /// Slots outside the interval yield garbage, which nobody can see without the key.
+    /// Slots outside the interval yield garbage, which nobody can see without the key; it is
+    /// refused where their declared magnitude allows it ([`Error::Room`](crate::Error::Room)).
     ///
     /// # Errors
     /// As for [every operation](ServerKey#errors-of-operations), and
