@@ -124,6 +124,13 @@ def test_magnitudes_are_declared(ckks_client, ckks_server, rng):
         assert y.precision_bits > 15
 
 
+def test_what_may_wrap_around_is_refused_or_trusted_to_no_bit(ckks_client, ckks_keys, rng):
+    a = rng.uniform(-1, 1, 16)
+    with girih.ckks.ServerKey(ckks_keys, "cpu", may_wrap=True):
+        x = (ckks_client.encrypt(a, level=0) * 400) * 400
+        assert x.precision_bits == 0
+
+
 def test_batches(ckks_client, ckks_server, rng):
     a, b = rng.uniform(-1, 1, (2, 4, 8))
     with ckks_server:

@@ -350,7 +350,12 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         ),
         "ckks.ServerKey": (
             no_progress(ckks.ServerKey), (ckks_keys, "cpu"),
-            {"bootstrap_when_needed": True, "progress": None},
+            {
+                "bootstrap_when_needed": True,
+                "compose_rotations": True,
+                "may_wrap": True,
+                "progress": None,
+            },
         ),
         "ckks.ServerKey.record": (ckks_server.record, (lambda x: x + 1, 2), {}),
         "ckks.ServerKey.upload": (ckks_server.upload, (vector,), {}),

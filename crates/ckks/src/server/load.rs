@@ -29,6 +29,12 @@ pub struct Options {
     /// [`Ciphertexts::with_estimate`](super::Ciphertexts::with_estimate) says better. Off by
     /// default: they are refused with [`Error::Room`].
     pub may_wrap: bool,
+    /// Rotations whose key is missing are composed of those whose keys there are, the fewest that
+    /// do: with keys of 1, 2 and 4, seven slots are three rotations, each with the time and the
+    /// error of one. Linear maps and bootstrappings need their own keys all the same. Off by
+    /// default, since nothing is to take long unasked: they are refused with
+    /// [`Error::MissingKey`].
+    pub compose_rotations: bool,
     /// Recordings of single operations that are kept for later calls, 256 by default; the one
     /// unused for longest goes first.
     pub recordings: usize,
@@ -60,6 +66,7 @@ impl Default for Options {
         Self {
             bootstrap_when_needed: false,
             may_wrap: false,
+            compose_rotations: false,
             recordings: 256,
             key_switching: None,
             join_digits: None,

@@ -97,7 +97,8 @@ impl ServerKey {
 
     pub(super) fn prepare(&self, parts: Parts) -> Result<Recording> {
         let shared = self.shared();
-        let residents = shared.library.find(&shared.engine, &parts.recording.residents)?;
+        let found = shared.library.find(&shared.engine, &parts.recording.residents);
+        let residents = found.map_err(|error| with_slots_named(error, parts.bootstrapped))?;
         let bound: Vec<Resident> = residents.iter().map(|r| Resident::clone(r)).collect();
         let routine = shared
             .engine
@@ -253,6 +254,21 @@ impl Recording {
                 Tracked::plain(self.shared.set.slots(), *digest, *magnitude)
             }
         }
+    }
+}
+
+/// Keys of bootstrappings are for one number of slots, which a rotation that is missing does not
+/// say.
+fn with_slots_named(error: Error, bootstrapped: Option<usize>) -> Error {
+    match (error, bootstrapped) {
+        (Error::MissingKey { wanted, mut held }, Some(slots)) => {
+            held += &format!(
+                "; a bootstrapping of {slots} slots is part of this, and `Bootstrapping::keys` \
+                 names the keys for so many"
+            );
+            Error::MissingKey { wanted, held }
+        }
+        (error, _) => error,
     }
 }
 

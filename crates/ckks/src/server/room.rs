@@ -11,6 +11,17 @@ pub(super) struct Room {
     kind: Kind,
 }
 
+/// What becomes of a ciphertext that has a bound to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It keeps it.
+    Fits,
+    /// By its slots it does, and by the bounds of its errors it may not: nothing is known of it.
+    Unknown,
+    /// It may leave it.
+    Refused,
+}
+
 enum Kind {
     /// What a level holds.
     Level(usize),
@@ -40,15 +51,23 @@ impl Room {
         Self { operation: "a bootstrapping", most, kind: Kind::Bootstrapping(any) }
     }
 
-    /// Whether slots of which this is known fit. Of errors that may be anything nothing is
-    /// promised, whether slots fit or not.
-    pub fn holds(&self, known: &Tracked) -> bool {
+    /// Whether slots of which this is known fit.
+    pub fn verdict(&self, known: &Tracked) -> Verdict {
         let (slots, errors) = (known.magnitude(), known.reach());
-        let fits = slots < self.most && (errors == f64::INFINITY || slots + errors < self.most);
+        let (room, stated) = (slots < self.most, known.is_stated());
+        let leave = slots + errors >= self.most;
         match self.kind {
-            Kind::Function => !known.is_stated() || slots <= self.most,
-            Kind::Bootstrapping(true) => !known.is_stated() || fits,
-            Kind::Level(_) | Kind::Bootstrapping(false) => fits,
+            Kind::Function if stated && slots > self.most => Verdict::Refused,
+            Kind::Function if errors > self.most => Verdict::Unknown,
+            Kind::Bootstrapping(true) if stated && !room => Verdict::Refused,
+            Kind::Function | Kind::Bootstrapping(true) => Verdict::Fits,
+            Kind::Level(_) | Kind::Bootstrapping(false) if !room => Verdict::Refused,
+            // Where errors alone are that large they say nothing, and are seldom so large.
+            Kind::Level(_) | Kind::Bootstrapping(false) if leave && errors > slots => {
+                Verdict::Unknown
+            }
+            Kind::Level(_) | Kind::Bootstrapping(false) if leave => Verdict::Refused,
+            Kind::Level(_) | Kind::Bootstrapping(false) => Verdict::Fits,
         }
     }
 
@@ -71,15 +90,8 @@ impl Room {
             ),
         };
         let (slots, errors) = (known.magnitude(), known.reach());
-        if slots < self.most && !matches!(self.kind, Kind::Function) {
-            let by = format!("with errors of up to {}, ", shown(errors));
-            let rule = format!("{rule}. If errors are smaller, say so (`with_estimate`)");
-            return self.error(slots + errors, by + &rule);
-        }
-        self.error(slots, rule)
-    }
-
-    fn error(&self, reach: f64, rule: String) -> Error {
+        let within = slots < self.most && errors > 0.0;
+        let reach = if within { slots + errors } else { slots };
         Error::Room { operation: self.operation.into(), reach, rule }
     }
 }

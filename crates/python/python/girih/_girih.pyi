@@ -667,13 +667,13 @@ class CkksCiphertexts:
     def sign(self, sign: CompositeSign, *, range: float = 1.0) -> CkksCiphertexts: ...
     def relu(self, sign: CompositeSign, *, range: float = 1.0) -> CkksCiphertexts: ...
     def compare(
-        self, other: CkksCiphertexts, sign: CompositeSign, *, range: float = 1.0
+        self, other: CkksCiphertexts, sign: CompositeSign, *, apart: float = 1.0
     ) -> CkksCiphertexts: ...
     def maximum(
-        self, other: CkksCiphertexts, sign: CompositeSign, *, range: float = 1.0
+        self, other: CkksCiphertexts, sign: CompositeSign, *, apart: float = 1.0
     ) -> CkksCiphertexts: ...
     def minimum(
-        self, other: CkksCiphertexts, sign: CompositeSign, *, range: float = 1.0
+        self, other: CkksCiphertexts, sign: CompositeSign, *, apart: float = 1.0
     ) -> CkksCiphertexts: ...
     def bootstrap(
         self,
@@ -697,6 +697,8 @@ class CkksServerKey:
         device: str | None = None,
         *,
         bootstrap_when_needed: bool = False,
+        compose_rotations: bool = False,
+        may_wrap: bool = False,
         progress: _Progress = None,
     ) -> Self: ...
     @property

@@ -1,6 +1,9 @@
 //! Bootstrapping and its variants.
 
+use std::sync::Arc;
+
 use super::{Builder, Node};
+use crate::program::BootstrappingPlan;
 use crate::server::Bootstrapping;
 use crate::server::room::Room;
 use crate::server::tracked::{Tracked, salt};
@@ -27,7 +30,7 @@ impl Builder<'_> {
     pub fn bootstrap_with(&mut self, x: &Node, how: &Bootstrapping) -> Result<Node> {
         self.check(&[x])?;
         let x = &self.bootstrappable(x, how)?;
-        let plan = self.server.plan(x.at.slots, how)?;
+        let plan = self.bootstrapping(x.at.slots, how)?;
         let noise = self.refreshed(how, x)?;
         let (at, switching) = if how.real {
             let at = self.recorder.bootstrap_real(&x.at, &plan)?;
@@ -48,7 +51,7 @@ impl Builder<'_> {
     ) -> Result<[Node; 2]> {
         self.check(&[x])?;
         let x = &self.bootstrappable(x, how)?;
-        let plan = self.server.plan(x.at.slots, how)?;
+        let plan = self.bootstrapping(x.at.slots, how)?;
         let adjust = self.adjustment(how, x)?;
         let halves = self.recorder.bootstrap_halves(&x.at, &plan)?;
         let (x, salt) = (x.estimate, salt("bootstrapping", &[]));
@@ -63,7 +66,7 @@ impl Builder<'_> {
         how: &Bootstrapping,
     ) -> Result<Node> {
         self.check(&[half])?;
-        let plan = self.server.plan(half.at.slots, how)?;
+        let plan = self.bootstrapping(half.at.slots, how)?;
         let at = self.recorder.bootstrapped_half(&half.at, &plan)?;
         let half = half.estimate;
         Ok(self.noted_within(None, at, move |e| e[half].clone()))
@@ -76,7 +79,7 @@ impl Builder<'_> {
         how: &Bootstrapping,
     ) -> Result<Node> {
         self.check(&[re, im])?;
-        let plan = self.server.plan(re.at.slots, how)?;
+        let plan = self.bootstrapping(re.at.slots, how)?;
         let noise = self.server.refresh_noise(re.at.slots, how)?;
         let at = self.recorder.bootstrapped([&re.at, &im.at], &plan)?;
         let (at, switching) = if how.real {
@@ -132,6 +135,16 @@ impl Builder<'_> {
         })
     }
 
+    /// The plan of a bootstrapping that becomes part of the recording.
+    fn bootstrapping(
+        &mut self,
+        slots: usize,
+        how: &Bootstrapping,
+    ) -> Result<Arc<BootstrappingPlan>> {
+        self.bootstrapped.get_or_insert(slots);
+        self.server.plan(slots, how)
+    }
+
     /// `x` as the operand of a bootstrapping. The modular reduction takes slots that stay below half
     /// of Q_0, a quarter where an arcsine follows the sine.
     fn bootstrappable(&mut self, x: &Node, how: &Bootstrapping) -> Result<Node> {
@@ -175,7 +188,7 @@ impl Builder<'_> {
             });
         }
         let [u, v] = [&self.bootstrappable(u, how)?, &self.bootstrappable(v, how)?];
-        let plan = self.server.plan(u.at.slots, how)?;
+        let plan = self.bootstrapping(u.at.slots, how)?;
         let noise = [self.refreshed(how, u)?, self.refreshed(how, v)?];
         let [re, im] = self.recorder.bootstrap_real_pair([&u.at, &v.at], &plan)?;
         let switching = self.model().key_switch(re.level, re.scale);
@@ -212,7 +225,7 @@ impl Builder<'_> {
         }
         self.check(&[x])?;
         let x = &self.bootstrappable(x, how)?;
-        let plan = self.server.plan(x.at.slots, how)?;
+        let plan = self.bootstrapping(x.at.slots, how)?;
         let noise = self.server.refresh_noise(x.at.slots, how)?;
         let at = self.recorder.bootstrap_twice(&x.at, &plan, bits)?;
         let bottom = self.model().rounding(self.canonical("a bootstrapping", 0)?);

@@ -102,6 +102,21 @@ impl Builder<'_> {
         Ok((self.polynomial(x, &p)?, p))
     }
 
+    /// 1/x on an interval without 0, to a relative error: see [`Polynomial::relative_inverse`].
+    ///
+    /// # Errors
+    /// As [`Builder::function`].
+    pub fn relative_inverse(
+        &mut self,
+        x: &Node,
+        interval: RangeInclusive<f64>,
+        error: f64,
+    ) -> Result<(Node, Polynomial)> {
+        let most = self.server.most_degree(x.at.level, &interval);
+        let p = Polynomial::relative_inverse(interval, error, most)?;
+        Ok((self.polynomial(x, &p)?, p))
+    }
+
     /// The square root, on an interval from 0 or above; see [`Builder::function`].
     ///
     /// # Errors
@@ -156,7 +171,7 @@ impl Builder<'_> {
         Ok(self.noted("a sign", x.at, move |e| e[at].clone().with_bias(bias)))
     }
 
-    /// 1 where x > y and 0 where x < y, for |x - y| up to `range`.
+    /// 1 where x > y and 0 where x < y, for |x - y| up to `apart`.
     ///
     /// # Errors
     /// As [`Builder::sign`].
@@ -164,11 +179,11 @@ impl Builder<'_> {
         &mut self,
         x: &Node,
         y: &Node,
-        range: f64,
+        apart: f64,
         sign: &CompositeSign,
     ) -> Result<Node> {
         let difference = self.sub(x, y)?;
-        self.sign(&difference, range, &sign.clone().affine(0.5, 0.5))
+        self.sign(&difference, apart, &sign.clone().affine(0.5, 0.5))
     }
 
     /// max(x, 0) of every slot of [-range, range], within `range` times
@@ -202,23 +217,23 @@ impl Builder<'_> {
         }))
     }
 
-    /// The larger of x and y in every slot, for |x - y| up to `range`.
+    /// The larger of x and y in every slot, for |x - y| up to `apart`.
     ///
     /// # Errors
     /// As [`Builder::sign`].
-    pub fn max(&mut self, x: &Node, y: &Node, range: f64, sign: &CompositeSign) -> Result<Node> {
+    pub fn max(&mut self, x: &Node, y: &Node, apart: f64, sign: &CompositeSign) -> Result<Node> {
         let difference = self.sub(x, y)?;
-        let above = self.relu_of("a maximum", &difference, range, sign)?;
+        let above = self.relu_of("a maximum", &difference, apart, sign)?;
         self.add(&above, y)
     }
 
-    /// The smaller of x and y in every slot, for |x - y| up to `range`.
+    /// The smaller of x and y in every slot, for |x - y| up to `apart`.
     ///
     /// # Errors
     /// As [`Builder::sign`].
-    pub fn min(&mut self, x: &Node, y: &Node, range: f64, sign: &CompositeSign) -> Result<Node> {
+    pub fn min(&mut self, x: &Node, y: &Node, apart: f64, sign: &CompositeSign) -> Result<Node> {
         let difference = self.sub(x, y)?;
-        let above = self.relu_of("a minimum", &difference, range, sign)?;
+        let above = self.relu_of("a minimum", &difference, apart, sign)?;
         self.sub(x, &above)
     }
 }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::ciphertexts::check_magnitude;
 use super::estimate::Model;
-use super::room::Room;
+use super::room::{Room, Verdict};
 use super::tracked::Tracked;
 use super::{KeySwitching, ServerKey};
 use crate::program::{Recorded, Recorder};
@@ -74,10 +74,11 @@ impl Tape {
         known.truncate(self.inputs);
         for (rule, room) in &self.rules {
             let next = rule(&known);
-            known.push(match room {
-                Some(room) if !room.holds(&next) && self.may_wrap => next.unreliable(),
-                Some(room) if !room.holds(&next) => return Err(room.refusal(&next)),
-                _ => next,
+            let verdict = room.as_ref().map_or(Verdict::Fits, |room| room.verdict(&next));
+            known.push(match (room, verdict) {
+                (Some(room), Verdict::Refused) if !self.may_wrap => return Err(room.refusal(&next)),
+                (_, Verdict::Fits) => next,
+                (_, Verdict::Unknown | Verdict::Refused) => next.unreliable(),
             });
         }
         Ok(known)
@@ -93,6 +94,8 @@ pub struct Builder<'s> {
     tape: Tape,
     inputs: Vec<InputShape>,
     bootstraps: bool,
+    /// Slots of the first bootstrapping that is recorded.
+    bootstrapped: Option<usize>,
     number: u64,
 }
 
@@ -115,6 +118,7 @@ impl<'s> Builder<'s> {
             tape: Tape { may_wrap: server.options().may_wrap, ..Tape::default() },
             inputs: Vec::new(),
             bootstraps: server.options().bootstrap_when_needed,
+            bootstrapped: None,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -239,6 +243,7 @@ impl<'s> Builder<'s> {
             tape: self.tape,
             inputs: self.inputs,
             outputs: outputs.to_vec(),
+            bootstrapped: self.bootstrapped,
         })
     }
 }

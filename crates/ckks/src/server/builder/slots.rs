@@ -11,17 +11,29 @@ impl Builder<'_> {
     /// amounts go right.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] when the recording is finished, without the
-    /// key of that rotation.
+    /// [`Error::MissingKey`] when the recording is finished, without the key of that rotation, or
+    /// of others that it may be composed of
+    /// ([`Options::compose_rotations`](crate::server::Options::compose_rotations)).
     pub fn rotate(&mut self, x: &Node, by: i64) -> Result<Node> {
         self.check(&[x])?;
         if by.rem_euclid(x.at.slots as i64) == 0 {
             return Ok(*x);
         }
-        let by = self.server.shared().library.rotation(x.at.slots, by, x.at.level);
-        let g = self.recorder.chain().rotation(by);
-        let at = self.recorder.galois(&x.at, g)?;
-        Ok(self.noted_key_switch(at, x, "a rotation", by))
+        let mut y = *x;
+        for by in self.amounts(x, by) {
+            let g = self.recorder.chain().rotation(by);
+            let at = self.recorder.galois(&y.at, g)?;
+            y = self.noted_key_switch(at, &y, "a rotation", by);
+        }
+        Ok(y)
+    }
+
+    /// The rotations that make up one by `by`: one, unless they are to be composed.
+    fn amounts(&self, x: &Node, by: i64) -> Vec<i64> {
+        let (library, slots, level) = (&self.server.shared().library, x.at.slots, x.at.level);
+        let composed = self.server.options().compose_rotations;
+        let path = composed.then(|| library.rotations(slots, by, level)).flatten();
+        path.unwrap_or_else(|| vec![library.rotation(slots, by, level)])
     }
 
     /// Several rotations of one ciphertext, for which its decomposition is computed once.
@@ -36,10 +48,15 @@ impl Builder<'_> {
                 if by.rem_euclid(x.at.slots as i64) == 0 {
                     return Ok(*x);
                 }
-                let by = self.server.shared().library.rotation(x.at.slots, by, x.at.level);
-                let g = self.recorder.chain().rotation(by);
+                let amounts = self.amounts(x, by);
+                let g = self.recorder.chain().rotation(amounts[0]);
                 let at = self.recorder.galois_hoisted(&x.at, &digits, g)?;
-                Ok(self.noted_key_switch(at, x, "a rotation", by))
+                let mut y = self.noted_key_switch(at, x, "a rotation", amounts[0]);
+                for &by in &amounts[1..] {
+                    let at = self.recorder.galois(&y.at, self.recorder.chain().rotation(by))?;
+                    y = self.noted_key_switch(at, &y, "a rotation", by);
+                }
+                Ok(y)
             })
             .collect()
     }
