@@ -66,7 +66,7 @@ fn what_wraps_around_is_refused() {
 #[test]
 fn what_may_wrap_around_is_trusted_to_no_bit() {
     let set = CkksParameters::by_name(SMALL).unwrap();
-    let options = Options { may_wrap: true, ..Options::default() };
+    let options = Options::default().with_may_wrap(true);
     let p = pair_of(SMALL, kinds(&set, &[]), options);
     let s = &p.server;
     let host = p.client.within(40.0).encrypt_at(&[40.0, 30.0], 2).unwrap();

@@ -56,7 +56,7 @@ fn missing_keys_are_named_with_those_that_there_are() {
 fn rotations_are_composed_of_those_there_are() {
     let set = CkksParameters::by_name(SMALL).unwrap();
     let keys = || kinds(&set, &[1, 2, 4]);
-    let composing = Options { compose_rotations: true, ..Options::default() };
+    let composing = Options::default().with_compose_rotations(true);
     let p = pair_of(SMALL, keys(), composing.clone());
     let s = &p.server;
     let x = complex(16, 24);

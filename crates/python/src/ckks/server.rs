@@ -109,8 +109,10 @@ impl CkksServerKey {
         let keys = Arc::clone(&keys.get().0);
         let loaded = supervise(py, progress, |progress| {
             let device = device::open(device)?;
-            let own = Options::default();
-            let options = Options { bootstrap_when_needed, compose_rotations, may_wrap, ..own };
+            let options = Options::default()
+                .with_bootstrap_when_needed(bootstrap_when_needed)
+                .with_compose_rotations(compose_rotations)
+                .with_may_wrap(may_wrap);
             let key = server::ServerKey::load(device.backend(), &keys, &options, progress)?;
             Outcome::Ok(Loaded { key, device: device.info().id.clone() })
         })?;
