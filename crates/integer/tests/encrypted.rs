@@ -160,7 +160,7 @@ fn elements_are_taken_on_the_device() {
     let t = toy_of("INSECURE_INTEGERS", 9).expect("a toy");
     let x: FheUint<16> = t.up(&[1u16, 500, 65_535]);
     // Of a sum whose carries wait: copies wait for them, too.
-    let sum = (&x + 1).expect("fits");
+    let sum = (&x + 1u16).expect("fits");
     let taken = t.integers.take(&sum, &[2, 0, 0, 1]).expect("elements of it");
     assert_eq!(t.down(&taken), [0, 2, 2, 501]);
     // One error twice counts as one that is twice as large.
