@@ -1,5 +1,6 @@
 //! Encrypted integers on the host: what clients make and read.
 
+use crate::server::check_set;
 use crate::types::Integer;
 use crate::{Error, MESSAGE_BITS, Result, error::mismatch};
 use girih_tfhe::{ClientKey, KeyId, LweCiphertexts, ParameterSet, PublicKey, SeededCiphertexts};
@@ -54,9 +55,11 @@ impl<T: Integer> Encrypted<T> {
     /// Encrypts an array.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for no value, or naming one that is out of range, and as
+    /// [`Error::Mismatch`] for no value, or naming one that is out of range, for a set on which no
+    /// server computes with integers, and as
     /// [`ClientKey::encrypt_messages`].
     pub fn encrypt<P: Copy + Into<T::Plain>>(client: &ClientKey, values: &[P]) -> Result<Self> {
+        check_set(client.set())?;
         let messages = Zeroizing::new(messages::<T, P>(values)?);
         let ciphertexts = client.encrypt_messages(&messages, MESSAGE_BITS)?;
         Ok(Self::new(ciphertexts, values.len()))
@@ -71,6 +74,7 @@ impl<T: Integer> Encrypted<T> {
         client: &ClientKey,
         values: &[P],
     ) -> Result<SeededCiphertexts> {
+        check_set(client.set())?;
         let messages = Zeroizing::new(messages::<T, P>(values)?);
         Ok(client.encrypt_seeded(&messages, 2 << MESSAGE_BITS)?)
     }
@@ -80,6 +84,7 @@ impl<T: Integer> Encrypted<T> {
     /// # Errors
     /// As [`Encrypted::encrypt`].
     pub fn encrypt_for<P: Copy + Into<T::Plain>>(key: &PublicKey, values: &[P]) -> Result<Self> {
+        check_set(key.set())?;
         let messages = Zeroizing::new(messages::<T, P>(values)?);
         let ciphertexts = key.encrypt_messages(&messages, MESSAGE_BITS)?;
         Ok(Self::new(ciphertexts, values.len()))

@@ -133,6 +133,21 @@ fn conditions() {
         assert_eq!(t.down(&x.or(known).expect("any")), map(&a, &b, |a, _| a | known));
         assert_eq!(t.down(&x.xor(known).expect("any")), map(&a, &b, |a, _| a ^ known));
     }
+    // Of conditions that are known a choice leaves less.
+    type Choice = fn(bool, bool) -> bool;
+    let choices: [(FheBool, Choice); 8] = [
+        (x.select(&y, true).expect("alike"), |x, y| !x || y),
+        (x.select(&y, false).expect("alike"), |x, y| x && y),
+        (x.select(true, &y).expect("alike"), |x, y| x || y),
+        (x.select(false, &y).expect("alike"), |x, y| !x && y),
+        (x.select(true, false).expect("known"), |x, _| x),
+        (x.select(false, true).expect("known"), |x, _| !x),
+        (x.select(true, true).expect("known"), |_, _| true),
+        (x.select(false, false).expect("known"), |_, _| false),
+    ];
+    for (index, (chosen, want)) in choices.iter().enumerate() {
+        assert_eq!(t.down(chosen), map(&a, &b, want), "choice {index}");
+    }
     let chosen: FheBool = x.select(&y, &x).expect("alike");
     assert_eq!(t.down(&chosen), map(&a, &b, |a, b| if a { b } else { a }));
     assert_eq!(t.down(&y.to_uint::<8>().expect("any")), [0, 1, 0, 1]);
@@ -203,8 +218,15 @@ fn what_does_not_fit_is_refused() {
     refused(t.up::<FheInt<8>, _>(&[1i8]).add(-129i16), "does not fit FheInt8");
     refused(FheUint::<4>::encrypt(&t.client, &[16u8]), "16 does not fit FheUint4");
     refused(FheUint::<4>::encrypt::<u8>(&t.client, &[]), "at least one");
+    // Sets that no server takes: digits that share a ciphertext, and too much noise.
+    for (name, why) in [("STD128", "GIRIH_2_2 and TFHERS_2_2 are sets"), ("M3_R5", "as GIRIH_2_2")]
+    {
+        let set = ParameterSet::by_name(name).expect("built in");
+        let client = ClientKey::generate(&set).expect("a key");
+        refused(FheUint::<4>::encrypt(&client, &[1u8]), why);
+        refused(girih_integer::Encrypted::<FheUint<4>>::encrypt_seeded(&client, &[1u8]), why);
+    }
     refused(t.integers.download(&stranger), "another server");
-    refused(x.equal(1u8).expect("fits").select::<FheBool>(true, false), "take `and`");
     let sent = FheUint::<8>::encrypt(&other.client, &[1u8]).expect("in range");
     refused(t.integers.upload(&sent), "client key");
     refused(sent.decrypt(&t.client), "client key");

@@ -2,9 +2,11 @@
 
 mod linear;
 mod noise;
+mod plaintext;
 mod seeded;
 
 pub(crate) use noise::check_variance;
+pub(crate) use plaintext::{BITS, check_plaintext, common_plaintext};
 
 pub use noise::Decryption;
 pub(crate) use noise::largest_variance;
@@ -38,7 +40,9 @@ const MIN_LOG2_MODULUS: u32 = 3;
 /// none and go with any key.
 ///
 /// A batch also carries the variance of its errors, by the noise model, which every operation adds
-/// to ([`LweCiphertexts::variance`]): what would fail too often is refused before it runs.
+/// to ([`LweCiphertexts::variance`]): what would fail too often is refused before it runs. And it
+/// carries how many messages fill the circle ([`LweCiphertexts::plaintext_modulus`]), so that a
+/// table of messages of another width is refused.
 #[derive(Clone, PartialEq)]
 pub struct LweCiphertexts {
     set: ParameterSet,
@@ -46,6 +50,7 @@ pub struct LweCiphertexts {
     log2_modulus: u32,
     /// Of the error of any message, in units of the modulus.
     variance: f64,
+    plaintext_modulus: Option<u64>,
     words: Vec<u32>,
 }
 
@@ -106,7 +111,8 @@ impl LweCiphertexts {
             );
         }
         let variance = noise::bootstrapped(set, log2_modulus);
-        Ok(Self { set: set.clone(), key: None, log2_modulus, variance, words })
+        let set = set.clone();
+        Ok(Self { set, key: None, log2_modulus, variance, plaintext_modulus: None, words })
     }
 
     /// The same ciphertexts, said to be under the client key `key`: for words that were made
@@ -125,7 +131,8 @@ impl LweCiphertexts {
     pub(crate) fn named(&self, set: &ParameterSet) -> Result<Self> {
         Ok(Self::from_words_at(set, self.log2_modulus, self.words.clone())?
             .under(self.key)
-            .noisy(self.variance))
+            .noisy(self.variance)
+            .encoding(self.plaintext_modulus))
     }
 
     /// Ciphertexts of known messages, without mask or secret: `m q / modulus` in each body.
@@ -161,7 +168,8 @@ impl LweCiphertexts {
             }
         }
         let variance = noise::encoding(modulus);
-        Ok(Self { set: set.clone(), key: None, log2_modulus, variance, words })
+        let (set, plaintext_modulus) = (set.clone(), Some(modulus));
+        Ok(Self { set, key: None, log2_modulus, variance, plaintext_modulus, words })
     }
 
     /// Constant bits for gates.
@@ -211,7 +219,8 @@ impl LweCiphertexts {
     /// One batch after the other; all are taken to have the errors of the one with the largest.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for no batches, or batches that differ in set, key or modulus.
+    /// [`Error::Mismatch`] for no batches, or batches that differ in set, key, modulus or width of
+    /// messages.
     pub fn concatenate(batches: &[&Self]) -> Result<Self> {
         let Some(first) = batches.first() else {
             return error::mismatch("there must be at least one batch");
@@ -229,6 +238,7 @@ impl LweCiphertexts {
             key: KeyId::common(batches.iter().map(|b| b.key))?,
             log2_modulus: first.log2_modulus,
             variance: batches.iter().fold(0.0, |most, b| most.max(b.variance)),
+            plaintext_modulus: common_plaintext(batches.iter().map(|b| b.plaintext_modulus))?,
             words,
         })
     }
@@ -249,7 +259,9 @@ impl LweCiphertexts {
 
     /// Other words of the same set and key, with the same errors.
     fn with_words(&self, log2_modulus: u32, words: Vec<u32>) -> Self {
-        Self { set: self.set.clone(), key: self.key, log2_modulus, variance: self.variance, words }
+        let (set, key, variance) = (self.set.clone(), self.key, self.variance);
+        let plaintext_modulus = self.plaintext_modulus;
+        Self { set, key, log2_modulus, variance, plaintext_modulus, words }
     }
 
     /// Refuses ciphertexts under another client key; `why` says why they must be under `key`.
@@ -275,7 +287,7 @@ impl LweCiphertexts {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // Seven bits a byte.
         let room = self.words.len() * self.log2_modulus.min(32).div_ceil(7) as usize;
-        let payload = (self.log2_modulus, self.variance, &self.words);
+        let payload = (self.log2_modulus, self.variance, self.plaintext_modulus, &self.words);
         Ok(wire::encode(CIPHERTEXTS, &self.set, self.key, room, &payload)?)
     }
 
@@ -301,8 +313,13 @@ impl LweCiphertexts {
 
     fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
         let key = opened.key;
-        let (set, (log2_modulus, variance, words)): (_, (_, f64, _)) = opened.payload()?;
-        Self::from_words_at(&set, log2_modulus, words)?.under(key).with_variance(variance)
+        let (set, (log2_modulus, variance, plaintext, words)): (_, (_, f64, _, _)) =
+            opened.payload()?;
+        Self::from_words_at(&set, log2_modulus, words)?
+            .under(key)
+            .with_variance(variance)?
+            .with_plaintext_modulus(plaintext)
+            .or_else(|error| error::malformed("ciphertexts", error.to_string()))
     }
 
     pub(crate) fn encrypt(

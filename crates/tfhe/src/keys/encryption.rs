@@ -1,7 +1,7 @@
 //! What the owner of a client key makes and reads: ciphertexts, of messages and bits.
 
 use super::ClientKey;
-use crate::ciphertext::padded_modulus;
+use crate::ciphertext::{BITS, check_plaintext, padded_modulus};
 use crate::{CompressedResults, Decryption, LweCiphertexts, Result, SeededCiphertexts, error};
 
 impl ClientKey {
@@ -77,10 +77,8 @@ impl ClientKey {
     /// Decrypts every slot, and says how near the nearest was to being read as another message.
     ///
     /// **The room is as secret as the key**, as [`ClientKey::phases`] are: it tells of errors,
-    /// which
-    /// give secrets away to whoever knows ciphertexts. It serves to see on one's own machine
-    /// whether
-    /// a computation has the room that it should. What may be shown is
+    /// which give secrets away to whoever knows ciphertexts. It serves to see on one's own machine
+    /// whether a computation has the room that it should. What may be shown is
     /// [`LweCiphertexts::log2_failure`], which looks at no secret.
     ///
     /// # Errors
@@ -100,7 +98,8 @@ impl ClientKey {
     /// which nor to what. Even that there was one says something of the secrets to whoever chose
     /// the ciphertexts: see SECURITY.md.
     pub fn decrypt_bits(&self, ciphertexts: &LweCiphertexts) -> Result<Vec<bool>> {
-        let values = self.decrypt(ciphertexts, 4)?;
+        check_plaintext(ciphertexts.plaintext_modulus(), BITS, "decryption of bits")?;
+        let values = self.decrypt(ciphertexts, BITS)?;
         if any_above(&values, 1) {
             return error::mismatch(format!(
                 "a message of {ciphertexts:?} decrypts to no bit: not made of bits, or too noisy"
@@ -116,6 +115,8 @@ impl ClientKey {
     /// has its padding bit set.
     pub fn decrypt_messages(&self, ciphertexts: &LweCiphertexts, bits: u32) -> Result<Vec<u64>> {
         let modulus = padded_modulus(self.set(), bits)?;
+        let what = format!("decryption of messages of {bits} bits");
+        check_plaintext(ciphertexts.plaintext_modulus(), modulus, &what)?;
         let values = self.decrypt(ciphertexts, modulus)?;
         if any_above(&values, modulus / 2 - 1) {
             return error::mismatch(format!(

@@ -134,7 +134,10 @@ impl PublicKey {
             });
         }
         let variance = plain.variance() + self.variance();
-        Ok(LweCiphertexts::from_words(&self.set, words)?.under(Some(self.id)).noisy(variance))
+        Ok(LweCiphertexts::from_words(&self.set, words)?
+            .under(Some(self.id))
+            .noisy(variance)
+            .encoding(Some(modulus)))
     }
 
     /// Of `e u + e2 - e1 s`.

@@ -44,7 +44,8 @@ impl LargeServer {
         self.result(words)
     }
 
-    /// The larger of every pair, `b + max(a - b, 0)`. Messages are as for [`LargeServer::less`].
+    /// The larger of every pair, `b + max(a - b, 0)`. Right where [`LargeServer::less`] is: for
+    /// unsigned messages below half their range.
     ///
     /// # Errors
     /// As [`LargeServer::relu`], and for batches that differ in length or modulus.
@@ -53,7 +54,8 @@ impl LargeServer {
         LweCiphertexts::weighted_sum(&[(b, 1), (&over, 1)], 0)
     }
 
-    /// The smaller of every pair, `a - max(a - b, 0)`. Messages are as for [`LargeServer::less`].
+    /// The smaller of every pair, `a - max(a - b, 0)`. Right where [`LargeServer::less`] is: for
+    /// unsigned messages below half their range.
     ///
     /// # Errors
     /// As [`LargeServer::max`].

@@ -299,7 +299,7 @@ impl LargeServer {
 
     /// What this server computed.
     pub(super) fn result(&self, words: Words<Vec<u32>>) -> Result<LweCiphertexts> {
-        let Words { words, log2_modulus, variance } = words;
+        let Words { words, log2_modulus, variance, .. } = words;
         Ok(LweCiphertexts::from_words_at(self.parameters.home(), log2_modulus, words)?
             .under(Some(self.id))
             .noisy(variance))

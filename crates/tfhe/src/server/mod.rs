@@ -11,6 +11,7 @@ mod rounding;
 mod store;
 mod table;
 mod table_cache;
+mod three;
 
 pub use batch::Batch;
 pub use centred::{CentredTable, LoadedTable};
@@ -19,6 +20,7 @@ pub use gate::Gate;
 pub use store::DeviceCiphertexts;
 pub use table::LookUpTable;
 
+use crate::ciphertext::{BITS, check_plaintext};
 use crate::compression::Merger;
 use crate::{EvaluationKeys, KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
 pub(crate) use batch::Words;
@@ -31,7 +33,7 @@ use girih_backend::{
 pub(crate) use rounding::{before_rounding, centred};
 use std::sync::Arc;
 use store::Store;
-use table::LoadedTables;
+use table::{LoadedTables, plaintext_of};
 pub(crate) use table_cache::HeldTables;
 use table_cache::TableCache;
 
@@ -174,7 +176,8 @@ impl ServerKey {
         Ok(self
             .upload_words(ciphertexts.words(), ciphertexts.log2_modulus())?
             .under(ciphertexts.key_id())
-            .noisy(ciphertexts.variance()))
+            .noisy(ciphertexts.variance())
+            .with_plaintext_modulus(ciphertexts.plaintext_modulus()))
     }
 
     pub(crate) fn upload_words(
@@ -198,7 +201,8 @@ impl ServerKey {
         self.download_words(ciphertexts, &mut words)?;
         Ok(LweCiphertexts::from_words_at(&self.set, ciphertexts.log2_modulus(), words)?
             .under(ciphertexts.key_id())
-            .noisy(ciphertexts.variance()))
+            .noisy(ciphertexts.variance())
+            .encoding(ciphertexts.plaintext_modulus()))
     }
 
     pub(crate) fn download_words(
@@ -237,6 +241,7 @@ impl ServerKey {
     /// or key, [`Error::TooNoisy`](crate::Error::TooNoisy) for a failure probability above
     /// [`ServerKey::limit_failure`], and failures of the device.
     pub fn gate<B: Batch>(&self, gate: Gate, a: &B, b: &B) -> Result<B> {
+        check_bits("a gate", &[a, b])?;
         B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
             self.gate_list(|_| gate, |c| a.same(b, offset + c), inputs[0], inputs[1])
         })
@@ -255,6 +260,7 @@ impl ServerKey {
                 a.ciphertexts()
             ));
         }
+        check_bits("a gate", &[a, b])?;
         B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
             let same = |c| a.same(b, offset + c);
             self.gate_list(|c| gates[offset + c], same, inputs[0], inputs[1])
@@ -268,7 +274,7 @@ impl ServerKey {
         a: &DeviceCiphertexts,
         b: &DeviceCiphertexts,
     ) -> Result<DeviceCiphertexts> {
-        let out = self.allocate(a.len())?;
+        let out = self.allocate(a.len())?.with_plaintext_modulus(Some(BITS));
         let (alike, pairs): (Vec<usize>, Vec<usize>) = (0..a.len()).partition(|&c| same(c));
         let mut known = [None; Gate::ALL.len()];
         let jobs = pairs
@@ -320,8 +326,9 @@ impl ServerKey {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for a batch of another set or key, and failures
     /// of the device.
     pub fn not<B: Batch>(&self, a: &B) -> Result<B> {
+        check_bits("a NOT", &[a])?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
-            let out = self.allocate(inputs[0].len())?;
+            let out = self.allocate(inputs[0].len())?.with_plaintext_modulus(Some(BITS));
             let log2_modulus = self.log2_q();
             let job = |c| {
                 let operand = Operand { ciphertext: inputs[0].at(c), weight: -1 };
@@ -333,73 +340,12 @@ impl ServerKey {
         })
     }
 
-    /// `select ? a : b` for every bit: three bootstrappings in two levels.
-    ///
-    /// # Errors
-    /// As [`ServerKey::gate`]; a ciphertext that selects and is selected
-    /// counts with twice its error.
-    pub fn mux<B: Batch>(&self, select: &B, a: &B, b: &B) -> Result<B> {
-        let first = [(a, [1, 1]), (b, [-1, 1])]
-            .map(|(x, weights)| variance_of_sum(&[select, x], &weights))
-            .into_iter()
-            .fold(0.0, f64::max);
-        B::run(self, &[select, a, b], self.log2_q(), &|inputs, _| {
-            let second = 2.0 * self.model.variance_out_at(self.log2_q());
-            self.check_input("a mux", self.eighth_of_q(), first.max(second))?;
-            let [select, a, b] = inputs else { unreachable!("three inputs were given") };
-            let (len, table) = (a.len(), self.gate_table(Gate::And)?);
-            let chosen = self.allocate(2 * len)?;
-            let job = |c: usize| {
-                // select AND a, then NOT select AND b with the NOT folded into the combination.
-                let (weight, constant, other) =
-                    if c < len { (1, 0, a.at(c)) } else { (-1, self.quarters(1), b.at(c - len)) };
-                let operands = [
-                    Operand { ciphertext: select.at(c % len), weight },
-                    Operand { ciphertext: other, weight: 1 },
-                ];
-                self.bit_job(&operands, constant, table, chosen.at(c))
-            };
-            self.engine.bootstrap(&(0..2 * len).map(job).collect::<Vec<_>>())?;
-            let (out, table) = (self.allocate(len)?, self.gate_table(Gate::Or)?);
-            let job = |c: usize| {
-                let operands =
-                    [c, c + len].map(|i| Operand { ciphertext: chosen.at(i), weight: 1 });
-                self.bit_job(&operands, 0, table, out.at(c))
-            };
-            self.engine.bootstrap(&(0..len).map(job).collect::<Vec<_>>())?;
-            Ok(out)
-        })
-    }
-
-    /// Whether at least two of three bits are set: one bootstrapping.
-    ///
-    /// The errors of three inputs add up: [`NoiseModel::log2_failure_majority`]
-    /// says how likely it fails.
-    ///
-    /// # Errors
-    /// As [`ServerKey::gate`]; a ciphertext that comes twice counts with twice its error.
-    pub fn majority<B: Batch>(&self, a: &B, b: &B, c: &B) -> Result<B> {
-        let variance = variance_of_sum(&[a, b, c], &[1; 3]);
-        B::run(self, &[a, b, c], self.log2_q(), &|inputs, _| {
-            self.check_input("a majority", self.eighth_of_q(), variance)?;
-            let out = self.allocate(inputs[0].len())?;
-            // The sum is 0 to 3 quarters; two and three lie in [3q/8, 7q/8).
-            let table = self.table(gate::bit_polynomial(self.set.shape(), 3))?;
-            let job = |c: usize| {
-                let operands: Vec<_> =
-                    inputs.iter().map(|i| Operand { ciphertext: i.at(c), weight: 1 }).collect();
-                self.bit_job(&operands, 0, table.first(), out.at(c))
-            };
-            self.engine.bootstrap(&(0..out.len()).map(job).collect::<Vec<_>>())?;
-            Ok(out)
-        })
-    }
-
     /// One look-up table on every message of a batch.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) if q has no room for the table's messages, for a
-    /// batch of another set or key, [`Error::TooNoisy`](crate::Error::TooNoisy) where inputs or
+    /// [`Error::Mismatch`](crate::Error::Mismatch) if q has no room for the table's messages, for
+    /// messages that are known to be of another width
+    /// ([`LweCiphertexts::plaintext_modulus`]), for a batch of another set or key, [`Error::TooNoisy`](crate::Error::TooNoisy) where inputs or
     /// results would be read wrongly with a probability above [`ServerKey::limit_failure`], and
     /// failures of the device.
     pub fn apply<B: Batch>(&self, a: &B, table: &LookUpTable) -> Result<B> {
@@ -428,10 +374,12 @@ impl ServerKey {
             ));
         }
         let loaded = self.load_slots(std::slice::from_ref(table))?;
+        table.check_inputs(inputs)?;
         let variance = variance_of_sum(inputs, weights);
         B::run(self, inputs, self.log2_q(), &|inputs, _| {
             self.check_look_up(table, variance)?;
-            self.table_list(inputs[0].len(), |c| {
+            let results = plaintext_of(std::slice::from_ref(table));
+            self.table_list(inputs[0].len(), results, |c| {
                 let operands = inputs
                     .iter()
                     .zip(weights)
@@ -472,25 +420,28 @@ impl ServerKey {
         if tables.len() != wanted {
             return error::mismatch(format!("{} tables for {wanted} {what}", tables.len()));
         }
+        tables.iter().try_for_each(|table| table.check_inputs(&[a]))?;
         let loaded = tables
             .chunks_exact(per_ciphertext)
             .map(|tables| self.load_slots(tables))
             .collect::<Result<Vec<_>>>()?;
         B::run(self, &[a], self.log2_q(), &|inputs, offset| {
             self.check_look_ups(tables, inputs[0].variance())?;
-            self.table_list(inputs[0].len(), |c| {
+            self.table_list(inputs[0].len(), plaintext_of(tables), |c| {
                 (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded[offset + c])
             })
         })
     }
 
-    /// Runs `len` table look-ups: operands and tables of each.
+    /// Runs `len` table look-ups, whose results are of that plaintext modulus: operands and tables
+    /// of each.
     fn table_list<'t>(
         &self,
         len: usize,
+        results: Option<u64>,
         job: impl Fn(usize) -> (Vec<Operand>, &'t LoadedTables),
     ) -> Result<DeviceCiphertexts> {
-        let out = self.allocate(len)?;
+        let out = self.allocate(len)?.with_plaintext_modulus(results);
         let log2_q = self.log2_q();
         let jobs: Vec<_> = (0..len)
             .map(|c| {
@@ -531,4 +482,9 @@ impl ServerKey {
         }
         ciphertexts.check_key(self.id, Self::ONE_CLIENT)
     }
+}
+
+/// Refuses messages that are known to be no bits.
+pub(super) fn check_bits<B: Batch>(what: &str, inputs: &[&B]) -> Result<()> {
+    inputs.iter().try_for_each(|input| check_plaintext(input.plaintext_modulus(), BITS, what))
 }

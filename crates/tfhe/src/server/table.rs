@@ -1,7 +1,7 @@
 //! Look-up tables on messages of several bits.
 
 use super::{Batch, HeldTables, ServerKey};
-use crate::ciphertext::padded_modulus;
+use crate::ciphertext::{check_plaintext, padded_modulus};
 use crate::{ParameterSet, Result, error};
 use girih_backend::{BootstrapShape, Operand, SecretKind};
 use girih_ring::switch::mod_switch;
@@ -76,6 +76,13 @@ impl LookUpTable {
         &self.values
     }
 
+    /// Refuses messages that are known to be of another width.
+    pub(super) fn check_inputs<B: Batch>(&self, inputs: &[&B]) -> Result<()> {
+        let what = format!("a table of {} bits", self.input_bits);
+        let wanted = 2 << self.input_bits;
+        inputs.iter().try_for_each(|i| check_plaintext(i.plaintext_modulus(), wanted, &what))
+    }
+
     /// `q / 4p`, the shift of the input, if the set has room for the table's messages.
     pub(super) fn shift(&self, set: &ParameterSet) -> Result<u32> {
         padded_modulus(set, self.output_bits)?;
@@ -94,6 +101,12 @@ impl LookUpTable {
         };
         (0..size).map(|u| encode(self.values[u * self.values.len() / size])).collect()
     }
+}
+
+/// The plaintext modulus of the results of tables, where it is one.
+pub(super) fn plaintext_of(tables: &[LookUpTable]) -> Option<u64> {
+    let (first, rest) = tables.split_first()?;
+    rest.iter().all(|t| t.output_bits == first.output_bits).then_some(2 << first.output_bits)
 }
 
 /// Takes the middle of the values off test polynomials of look-ups, and says what a bootstrapping
@@ -154,9 +167,10 @@ impl ServerKey {
             ));
         }
         let loaded = self.load_slots(tables)?;
+        tables.iter().try_for_each(|table| table.check_inputs(&[a]))?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
             self.check_look_ups(tables, inputs[0].variance())?;
-            self.table_list(inputs[0].len(), |c| {
+            self.table_list(inputs[0].len(), plaintext_of(tables), |c| {
                 (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded)
             })
         })
