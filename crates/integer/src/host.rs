@@ -55,8 +55,8 @@ impl<T: Integer> Encrypted<T> {
     /// Encrypts an array.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for no value, or naming one that is out of range, for a set on which no
-    /// server computes with integers, and as
+    /// [`Error::Mismatch`] for no value, for one that is out of range (the error does not say which
+    /// or what it is), for a set on which no server computes with integers, and as
     /// [`ClientKey::encrypt_messages`].
     pub fn encrypt<P: Copy + Into<T::Plain>>(client: &ClientKey, values: &[P]) -> Result<Self> {
         check_set(client.set())?;

@@ -214,9 +214,9 @@ fn what_does_not_fit_is_refused() {
     let stranger: FheUint<8> = other.up(&[1u8, 2]);
     refused(x.add(&longer), "equally long");
     refused(x.add(&stranger), "two servers");
-    refused(x.add(256u32), "256 does not fit FheUint8");
+    refused(x.add(256u32), "a number does not fit FheUint8");
     refused(t.up::<FheInt<8>, _>(&[1i8]).add(-129i16), "does not fit FheInt8");
-    refused(FheUint::<4>::encrypt(&t.client, &[16u8]), "16 does not fit FheUint4");
+    refused(FheUint::<4>::encrypt(&t.client, &[16u8]), "a number does not fit FheUint4");
     refused(FheUint::<4>::encrypt::<u8>(&t.client, &[]), "at least one");
     // Sets that no server takes: digits that share a ciphertext, and too much noise.
     for (name, why) in [("STD128", "GIRIH_2_2 and TFHERS_2_2 are sets"), ("M3_R5", "as GIRIH_2_2")]

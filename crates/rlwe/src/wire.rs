@@ -70,8 +70,8 @@ fn describe(version: u16) -> &'static str {
              ciphertexts anew)"
         }
         5 => {
-            " (of girih before ciphertexts carried the width of their messages: make the keys and \
-             ciphertexts anew)"
+            " (of girih 0.1, before ciphertexts carried the width of their messages and a declared \
+             bound of their slots: make the keys and ciphertexts anew)"
         }
         _ => "",
     }

@@ -6,7 +6,7 @@ mod plaintext;
 mod seeded;
 
 pub(crate) use noise::check_variance;
-pub(crate) use plaintext::{BITS, check_plaintext, common_plaintext};
+pub(crate) use plaintext::{BITS, check_plaintext, check_room, common_plaintext};
 
 pub use noise::Decryption;
 pub(crate) use noise::largest_variance;
@@ -18,7 +18,7 @@ use crate::{ClientKey, Error, KeyId, ParameterSet, Result, error};
 use girih_backend::BootstrapShape;
 use girih_ring::constant_time::{switch_from_power, switch_to_power};
 use girih_rlwe::MaskSeed;
-use girih_rlwe::wire::{self, Opened};
+use girih_rlwe::wire::{self, Bytes, Opened};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
@@ -285,10 +285,14 @@ impl LweCiphertexts {
     /// # Errors
     /// [`Error::Malformed`] if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        // Seven bits a byte.
-        let room = self.words.len() * self.log2_modulus.min(32).div_ceil(7) as usize;
-        let payload = (self.log2_modulus, self.variance, self.plaintext_modulus, &self.words);
-        Ok(wire::encode(CIPHERTEXTS, &self.set, self.key, room, &payload)?)
+        // Whole bytes, whatever the word is: the length depends on the shape alone.
+        let (each, width) = (word_bytes(self.log2_modulus), width(self.set.shape()));
+        let mut bytes = Vec::with_capacity(self.words.len() / width * each);
+        for word in self.words.chunks_exact(width) {
+            bytes.extend(&get(word).to_le_bytes()[..each]);
+        }
+        let payload = (self.log2_modulus, self.variance, self.plaintext_modulus, Bytes(&bytes));
+        Ok(wire::encode(CIPHERTEXTS, &self.set, self.key, bytes.len(), &payload)?)
     }
 
     /// Reads and checks what [`LweCiphertexts::to_bytes`] wrote. What they say of their errors is
@@ -313,13 +317,28 @@ impl LweCiphertexts {
 
     fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
         let key = opened.key;
-        let (set, (log2_modulus, variance, plaintext, words)): (_, (_, f64, _, _)) =
-            opened.payload()?;
+        let what = "ciphertexts";
+        let (set, payload): (_, (_, f64, Option<u64>, &[u8])) = opened.payload()?;
+        let (log2_modulus, variance, plaintext_modulus, bytes) = payload;
+        if let Err(why) = check_log2_modulus(&set, log2_modulus) {
+            return error::malformed(what, why);
+        }
+        let (each, width) = (word_bytes(log2_modulus), width(set.shape()));
+        if !bytes.len().is_multiple_of(each) {
+            let why = format!("{} bytes are no whole number of words of {each}", bytes.len());
+            return error::malformed(what, why);
+        }
+        let mut words = vec![0; bytes.len() / each * width];
+        for (word, bytes) in words.chunks_exact_mut(width).zip(bytes.chunks_exact(each)) {
+            let mut whole = [0; 8];
+            whole[..each].copy_from_slice(bytes);
+            put(word, u64::from_le_bytes(whole));
+        }
         Self::from_words_at(&set, log2_modulus, words)?
             .under(key)
             .with_variance(variance)?
-            .with_plaintext_modulus(plaintext)
-            .or_else(|error| error::malformed("ciphertexts", error.to_string()))
+            .with_plaintext_modulus(plaintext_modulus)
+            .or_else(|error| error::malformed(what, error.to_string()))
     }
 
     pub(crate) fn encrypt(
@@ -402,6 +421,11 @@ fn draw_masks(set: &ParameterSet, seed: &MaskSeed, log2_modulus: u32, words: &mu
 /// 32-bit words of one word of a ciphertext.
 fn width(shape: &BootstrapShape) -> usize {
     if shape.is_torus() { 2 } else { 1 }
+}
+
+/// Bytes of a serialized word.
+fn word_bytes(log2_modulus: u32) -> usize {
+    log2_modulus.div_ceil(8) as usize
 }
 
 /// A word of one or two halves.
@@ -506,11 +530,9 @@ fn check_messages(
             messages.len()
         ));
     }
-    if let Some(index) = messages.iter().position(|&m| m >= modulus) {
-        return error::mismatch(format!(
-            "message {index} is {}, which is not below {modulus}",
-            messages[index]
-        ));
+    // Messages may be secret: the error says neither which it is nor what it is.
+    if messages.iter().any(|&m| m >= modulus) {
+        return error::mismatch(format!("a message is not below {modulus}"));
     }
     Ok(())
 }

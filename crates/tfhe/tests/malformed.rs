@@ -456,7 +456,7 @@ fn things_of_different_sets_do_not_mix() {
     assert!(message(LookUpTable::new(0, |m| m)).contains("1 to 11"));
     assert!(
         message(good.client.encrypt_messages(&[0, 4, 0], 2))
-            .contains("message 4 does not fit 2 bits")
+            .contains("a message does not fit 2 bits")
     );
     assert!(message(good.server.allocate(0)).contains("0 ciphertexts"));
     assert!(

@@ -30,6 +30,18 @@ pub(crate) fn check_plaintext(found: Option<u64>, wanted: u64, what: &str) -> Re
     }
 }
 
+/// Refuses messages that take more than `bits` bits (at most 62). Messages may be secret: the error
+/// says neither which it is nor what it is.
+pub(crate) fn check_room(messages: &[u64], bits: u32) -> Result<()> {
+    if messages.iter().any(|&m| m >> bits != 0) {
+        let most = (1u64 << bits) - 1;
+        return error::mismatch(format!(
+            "a message does not fit {bits} bits, which hold 0 to {most}"
+        ));
+    }
+    Ok(())
+}
+
 /// The plaintext modulus of batches that become one, of those where it is known.
 pub(crate) fn common_plaintext(
     moduli: impl Iterator<Item = Option<u64>> + Clone,
@@ -53,8 +65,8 @@ impl LweCiphertexts {
     /// given; none for words that were made elsewhere and for sums of messages of different widths.
     ///
     /// Gates and look-up tables refuse messages that are known to have another width than theirs; a
-    /// [`Function`](crate::Function) reads them in its own steps. It stands in the open, in bytes as well: it says how wide messages are, not what
-    /// they are.
+    /// [`Function`](crate::Function) reads them in its own steps. It is public and part of the
+    /// bytes: it says how wide messages are, not what they are.
     ///
     /// [`ClientKey::encrypt`]: crate::ClientKey::encrypt
     pub fn plaintext_modulus(&self) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! What the owner of a client key makes and reads: ciphertexts, of messages and bits.
 
 use super::ClientKey;
-use crate::ciphertext::{BITS, check_plaintext, padded_modulus};
+use crate::ciphertext::{BITS, check_plaintext, check_room, padded_modulus};
 use crate::{CompressedResults, Decryption, LweCiphertexts, Result, SeededCiphertexts, error};
 
 impl ClientKey {
@@ -57,11 +57,9 @@ impl ClientKey {
     /// # Errors
     /// As [`ClientKey::encrypt`].
     pub fn encrypt_messages(&self, messages: &[u64], bits: u32) -> Result<LweCiphertexts> {
-        let messages_modulus = padded_modulus(self.set(), bits)?;
-        if let Some(m) = messages.iter().find(|&&m| m >= messages_modulus / 2) {
-            return error::mismatch(format!("message {m} does not fit {bits} bits"));
-        }
-        self.encrypt(messages, messages_modulus)
+        let modulus = padded_modulus(self.set(), bits)?;
+        check_room(messages, bits)?;
+        self.encrypt(messages, modulus)
     }
 
     /// Decrypts every slot: `round(modulus phase / q) mod modulus`,

@@ -344,8 +344,8 @@ impl ServerKey {
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) if q has no room for the table's messages, for
-    /// messages that are known to be of another width
-    /// ([`LweCiphertexts::plaintext_modulus`]), for a batch of another set or key, [`Error::TooNoisy`](crate::Error::TooNoisy) where inputs or
+    /// messages that are known to be of another width ([`LweCiphertexts::plaintext_modulus`]), for
+    /// a batch of another set or key, [`Error::TooNoisy`](crate::Error::TooNoisy) where inputs or
     /// results would be read wrongly with a probability above [`ServerKey::limit_failure`], and
     /// failures of the device.
     pub fn apply<B: Batch>(&self, a: &B, table: &LookUpTable) -> Result<B> {
