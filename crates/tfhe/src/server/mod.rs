@@ -7,6 +7,7 @@ mod failure;
 mod function;
 mod gate;
 mod jobs;
+mod load;
 mod rounding;
 mod store;
 mod table;
@@ -22,14 +23,11 @@ pub use table::LookUpTable;
 
 use crate::ciphertext::{BITS, check_plaintext};
 use crate::compression::Merger;
-use crate::{EvaluationKeys, KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
+use crate::{KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
 pub(crate) use batch::Words;
 use failure::{Bound, variance_of_sum};
 use gate::OfOne;
-use girih_backend::{
-    Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, LoadRequest, Operand,
-    Progress, timeline,
-};
+use girih_backend::{BootstrapJob, Combination, Engine, LinearJob, Operand, timeline};
 pub(crate) use rounding::{before_rounding, centred};
 use std::sync::Arc;
 use store::Store;
@@ -70,65 +68,6 @@ impl ServerKey {
     /// Why it works on the ciphertexts of one client key.
     pub(crate) const ONE_CLIENT: &str =
         "each client's ciphertexts need evaluation keys from that client";
-
-    /// Loads keys on a device. The keys may be dropped afterwards.
-    ///
-    /// # Errors
-    /// [`Error::Backend`](crate::Error::Backend) if the set does not fit the device, needs
-    /// something that it lacks, or memory runs out.
-    pub fn load(
-        backend: &dyn Backend,
-        keys: &EvaluationKeys,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Self> {
-        let engine = LoadRequest::new(keys).options(options).progress(progress).load(backend)?;
-        let tables = TableCache::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
-        Self::on(keys, engine, Arc::default(), Arc::new(tables))
-    }
-
-    fn on(
-        keys: &EvaluationKeys,
-        engine: Engine,
-        store: Arc<Store>,
-        tables: Arc<TableCache>,
-    ) -> Result<Self> {
-        let set = keys.set().clone();
-        let model = NoiseModel::with_transform(&set, engine.transform());
-        let bound = Bound::new(model.default_bound());
-        let merger = keys.compression().map(|key| Merger::new(&set, key)).transpose()?;
-        Ok(Self { set, id: keys.key_id(), engine, store, tables, model, bound, merger })
-    }
-
-    /// Loads further keys of the same secrets, whose set differs in its gadget alone, beside these:
-    /// both work on the same [`DeviceCiphertexts`], with one key-switching table between them.
-    ///
-    /// # Errors
-    /// As [`ServerKey::load`], [`Error::Mismatch`](crate::Error::Mismatch) for keys of another
-    /// client, and [`Error::Backend`](crate::Error::Backend) for another device or keys that differ
-    /// in more.
-    pub fn load_beside(
-        &self,
-        backend: &dyn Backend,
-        keys: &EvaluationKeys,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Self> {
-        if keys.key_id() != self.id {
-            return error::mismatch(format!(
-                "evaluation keys of client key {:.8} beside those of client key {:.8}: they must \
-                 be of one client key",
-                keys.key_id(),
-                self.id
-            ));
-        }
-        let engine = LoadRequest::new(keys)
-            .options(options)
-            .beside(&self.engine)
-            .progress(progress)
-            .load(backend)?;
-        Self::on(keys, engine, Arc::clone(&self.store), Arc::clone(&self.tables))
-    }
 
     /// The parameter set.
     pub fn set(&self) -> &ParameterSet {
