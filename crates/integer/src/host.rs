@@ -2,7 +2,7 @@
 
 use crate::server::check_set;
 use crate::types::Integer;
-use crate::{Error, MESSAGE_BITS, Result, error::mismatch};
+use crate::{Error, MESSAGE_BITS, PLAINTEXT, Result, error::mismatch};
 use girih_tfhe::{ClientKey, KeyId, LweCiphertexts, ParameterSet, PublicKey, SeededCiphertexts};
 use std::marker::PhantomData;
 use zeroize::Zeroizing;
@@ -76,7 +76,7 @@ impl<T: Integer> Encrypted<T> {
     ) -> Result<SeededCiphertexts> {
         check_set(client.set())?;
         let messages = Zeroizing::new(messages::<T, P>(values)?);
-        Ok(client.encrypt_seeded(&messages, 2 << MESSAGE_BITS)?)
+        Ok(client.encrypt_seeded(&messages, PLAINTEXT)?)
     }
 
     /// Encrypts an array for the owner of a public key.
@@ -115,7 +115,8 @@ impl<T: Integer> Encrypted<T> {
     /// Takes ciphertexts in the order described above, of `len` integers.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] unless there are as many ciphertexts as so many integers have.
+    /// [`Error::Mismatch`] unless there are as many ciphertexts as so many integers have, and for
+    /// messages that are known to be of another width.
     pub fn from_ciphertexts(ciphertexts: LweCiphertexts, len: usize) -> Result<Self> {
         if len == 0 || Some(ciphertexts.messages()) != len.checked_mul(T::digits()) {
             return mismatch(format!(
@@ -124,6 +125,7 @@ impl<T: Integer> Encrypted<T> {
                 T::digits()
             ));
         }
+        check_width(&ciphertexts).or_else(mismatch)?;
         Ok(Self::new(ciphertexts, len))
     }
 
@@ -189,7 +191,19 @@ impl<T: Integer> Encrypted<T> {
                 T::digits()
             )));
         }
+        check_width(&ciphertexts).or_else(|why| Err(Error::Malformed(why)))?;
         Ok(Self::new(ciphertexts, messages / T::digits()))
+    }
+}
+
+/// Refuses messages that are known to be no digits.
+fn check_width(ciphertexts: &LweCiphertexts) -> std::result::Result<(), String> {
+    match ciphertexts.plaintext_modulus() {
+        Some(found) if found != PLAINTEXT => Err(format!(
+            "messages of which {found} fill the circle: digits of integers are messages of \
+             {MESSAGE_BITS} bits, of which {PLAINTEXT} do"
+        )),
+        _ => Ok(()),
     }
 }
 

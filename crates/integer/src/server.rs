@@ -4,7 +4,7 @@ use crate::host::Encrypted;
 use crate::record::DigitState;
 use crate::run::{Array, Inner, budget, log2_failure, unit};
 use crate::types::Integer;
-use crate::{Error, MESSAGE_BITS, Result, error::mismatch};
+use crate::{Error, MESSAGE_BITS, PLAINTEXT, Result, error::mismatch};
 use girih_backend::Progress;
 use girih_tfhe::{CentredTable, KeyId, LweCiphertexts, NoiseModel, ParameterSet, ServerKey};
 use std::sync::atomic::Ordering;
@@ -137,7 +137,7 @@ impl Integers {
     /// [`Error::Mismatch`] for no value or one out of range, and failures of the device.
     pub fn constants<T: Integer, P: Copy + Into<T::Plain>>(&self, values: &[P]) -> Result<T> {
         let messages = crate::host::messages::<T, P>(values)?;
-        let words = LweCiphertexts::trivial(self.0.server.set(), &messages, 2 << MESSAGE_BITS)?;
+        let words = LweCiphertexts::trivial(self.0.server.set(), &messages, PLAINTEXT)?;
         self.upload(&Encrypted::new(words, values.len()))
     }
 

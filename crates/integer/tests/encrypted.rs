@@ -234,6 +234,17 @@ fn what_does_not_fit_is_refused() {
     let messages = t.client.encrypt_messages(&[5, 0], 4).expect("of four bits");
     let wrong = Encrypted::<FheUint<4>>::from_ciphertexts(messages, 1).expect("as many");
     refused(wrong.decrypt(&t.client), "decrypts to none");
+    // Messages of another width.
+    let narrow = t.client.encrypt_messages(&[1, 0], 2).expect("of two bits");
+    let taken = Encrypted::<FheUint<4>>::from_ciphertexts(narrow.clone(), 1);
+    refused(taken, "8 fill the circle");
+    let digits = Encrypted::<FheUint<4>>::encrypt(&t.client, &[1u8]).expect("in range");
+    let (mut bytes, own) = (digits.to_bytes().expect("small"), digits.ciphertexts().to_bytes());
+    bytes.truncate(bytes.len() - own.expect("small").len());
+    bytes.extend(narrow.to_bytes().expect("small"));
+    refused(Encrypted::<FheUint<4>>::from_bytes(&bytes), "8 fill the circle");
+    let down = t.integers.download(&x.add(&x).expect("alike")).expect("its own");
+    assert_eq!(down.ciphertexts().plaintext_modulus(), Some(32));
     for (set, part) in [("INSECURE_TOY", "norm 3"), ("INSECURE_INTEGERS_R2", "packing 1")] {
         let error = toy_of(set, 1).map(|_| ()).expect_err(part);
         assert!(error.to_string().contains(part), "{error}");

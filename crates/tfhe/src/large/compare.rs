@@ -16,7 +16,7 @@ impl LargeServer {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for batches that differ in length or modulus,
     /// and as [`LargeServer::sign`].
     pub fn less(&self, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
-        self.sign(&LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?)
+        self.sign(&self.difference(a, b)?)
     }
 
     /// `a <= b` for every pair, right where [`LargeServer::less`] is: for unsigned messages below
@@ -34,7 +34,7 @@ impl LargeServer {
     /// # Errors
     /// As [`LargeServer::less`].
     pub fn equal(&self, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
-        let difference = LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?;
+        let difference = self.difference(a, b)?;
         let less_by_one = LweCiphertexts::weighted_sum(
             &[(&difference, 1)],
             -2 * self.parameters().beta() as i64,
@@ -62,9 +62,7 @@ impl LargeServer {
         }
         let pairs: Vec<(usize, usize)> =
             (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j))).collect();
-        let difference = |&(i, j): &(usize, usize)| {
-            LweCiphertexts::weighted_sum(&[(candidates[i], 1), (candidates[j], -1)], 0)
-        };
+        let difference = |&(i, j): &(usize, usize)| self.difference(candidates[i], candidates[j]);
         let differences = pairs.iter().map(difference).collect::<Result<Vec<_>>>()?;
         let less =
             self.sign(&LweCiphertexts::concatenate(&differences.iter().collect::<Vec<_>>())?)?;

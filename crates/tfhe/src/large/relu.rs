@@ -50,7 +50,7 @@ impl LargeServer {
     /// # Errors
     /// As [`LargeServer::relu`], and for batches that differ in length or modulus.
     pub fn max(&self, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
-        let over = self.relu(&LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?)?;
+        let over = self.relu(&self.difference(a, b)?)?;
         LweCiphertexts::weighted_sum(&[(b, 1), (&over, 1)], 0)
     }
 
@@ -60,7 +60,7 @@ impl LargeServer {
     /// # Errors
     /// As [`LargeServer::max`].
     pub fn min(&self, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
-        let over = self.relu(&LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?)?;
+        let over = self.relu(&self.difference(a, b)?)?;
         LweCiphertexts::weighted_sum(&[(a, 1), (&over, -1)], 0)
     }
 }
