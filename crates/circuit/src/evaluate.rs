@@ -219,7 +219,7 @@ impl Circuit {
         if let Some(modulus) = inputs.plaintext_modulus().filter(|&modulus| modulus != 4) {
             return mismatch(format!(
                 "ciphertexts of messages of which {modulus} fill the circle: a circuit takes bits, \
-                 of which 4 do"
+                 of which 4 do, as encrypt_bits makes them"
             ));
         }
         self.check_inputs(inputs.variance())?;

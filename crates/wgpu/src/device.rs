@@ -6,6 +6,7 @@ use crate::bootstrap::engine::WgpuEngine;
 use crate::bootstrap::plan::WgpuPlan;
 use crate::poly::kernels::Kernels;
 use crate::runtime::gpu::{Gpu, name_of};
+use crate::runtime::instance::instance;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit,
@@ -82,7 +83,7 @@ fn adapters() -> Vec<Found> {
     // A buffer beyond what the driver says is left is refused, instead of being swapped out or
     // ending the process.
     descriptor.memory_budget_thresholds.for_resource_creation = Some(MEMORY_PERCENT);
-    let instance = wgpu::Instance::new(descriptor);
+    let instance = instance(descriptor);
     let (mut real, mut software) = (Vec::new(), Vec::new());
     let mut all = block_on(instance.enumerate_adapters(wgpu::Backends::all()));
     all.sort_by_key(|adapter| rank(adapter.get_info().device_type));

@@ -6,13 +6,11 @@ use crate::{Result, error};
 /// Bits of gates, 0 and 1 of four; messages of one bit are the same.
 pub(crate) const BITS: u64 = 4;
 
-/// What messages of a plaintext modulus are, for messages.
+/// What messages of a plaintext modulus are.
 fn describe(modulus: u64) -> String {
     match modulus {
-        BITS => "bits (messages of 1 bit under one of padding)".to_owned(),
-        8.. if modulus.is_power_of_two() => {
-            format!("messages of {} bits under one of padding", modulus.ilog2() - 1)
-        }
+        BITS => "bits".to_owned(),
+        8.. if modulus.is_power_of_two() => format!("messages of {} bits", modulus.ilog2() - 1),
         _ => format!("messages modulo {modulus}"),
     }
 }
@@ -21,8 +19,8 @@ fn describe(modulus: u64) -> String {
 pub(crate) fn check_plaintext(found: Option<u64>, wanted: u64, what: &str) -> Result<()> {
     match found {
         Some(found) if found != wanted => error::mismatch(format!(
-            "{what} takes {}, where {wanted} fill the circle, and these ciphertexts are {}, where \
-             {found} do: encrypt them so, or look them up in a table of their own width",
+            "{what} takes {}, and these ciphertexts are {} (plaintext moduli {wanted} and {found}): \
+             encrypt them in this width, or work on them in theirs",
             describe(wanted),
             describe(found)
         )),

@@ -180,7 +180,7 @@ impl ServerKey {
     /// or key, [`Error::TooNoisy`](crate::Error::TooNoisy) for a failure probability above
     /// [`ServerKey::limit_failure`], and failures of the device.
     pub fn gate<B: Batch>(&self, gate: Gate, a: &B, b: &B) -> Result<B> {
-        check_bits("a gate", &[a, b])?;
+        self.check_width("a gate", &[a, b], BITS)?;
         B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
             self.gate_list(|_| gate, |c| a.same(b, offset + c), inputs[0], inputs[1])
         })
@@ -199,7 +199,7 @@ impl ServerKey {
                 a.ciphertexts()
             ));
         }
-        check_bits("a gate", &[a, b])?;
+        self.check_width("a gate", &[a, b], BITS)?;
         B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
             let same = |c| a.same(b, offset + c);
             self.gate_list(|c| gates[offset + c], same, inputs[0], inputs[1])
@@ -265,7 +265,7 @@ impl ServerKey {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for a batch of another set or key, and failures
     /// of the device.
     pub fn not<B: Batch>(&self, a: &B) -> Result<B> {
-        check_bits("a NOT", &[a])?;
+        self.check_width("a NOT", &[a], BITS)?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
             let out = self.allocate(inputs[0].len())?.with_plaintext_modulus(Some(BITS));
             let log2_modulus = self.log2_q();
@@ -313,7 +313,7 @@ impl ServerKey {
             ));
         }
         let loaded = self.load_slots(std::slice::from_ref(table))?;
-        table.check_inputs(inputs)?;
+        table.check_inputs(self, inputs)?;
         let variance = variance_of_sum(inputs, weights);
         B::run(self, inputs, self.log2_q(), &|inputs, _| {
             self.check_look_up(table, variance)?;
@@ -359,7 +359,7 @@ impl ServerKey {
         if tables.len() != wanted {
             return error::mismatch(format!("{} tables for {wanted} {what}", tables.len()));
         }
-        tables.iter().try_for_each(|table| table.check_inputs(&[a]))?;
+        tables.iter().try_for_each(|table| table.check_inputs(self, &[a]))?;
         let loaded = tables
             .chunks_exact(per_ciphertext)
             .map(|tables| self.load_slots(tables))
@@ -410,6 +410,13 @@ impl ServerKey {
         self.set.shape().log2_stored_modulus()
     }
 
+    /// Refuses messages that are known to be of another width. Those of another ciphertext modulus
+    /// are left to [`Batch::run`], which refuses them for that.
+    fn check_width<B: Batch>(&self, what: &str, inputs: &[&B], wanted: u64) -> Result<()> {
+        let mut own = inputs.iter().filter(|input| input.log2_modulus() == self.log2_q());
+        own.try_for_each(|input| check_plaintext(input.plaintext_modulus(), wanted, what))
+    }
+
     /// Refuses ciphertexts of another set or under another client key.
     fn check(&self, ciphertexts: &LweCiphertexts) -> Result<()> {
         if *ciphertexts.set() != self.set {
@@ -421,9 +428,4 @@ impl ServerKey {
         }
         ciphertexts.check_key(self.id, Self::ONE_CLIENT)
     }
-}
-
-/// Refuses messages that are known to be no bits.
-pub(super) fn check_bits<B: Batch>(what: &str, inputs: &[&B]) -> Result<()> {
-    inputs.iter().try_for_each(|input| check_plaintext(input.plaintext_modulus(), BITS, what))
 }

@@ -1,7 +1,7 @@
 //! Look-up tables on messages of several bits.
 
 use super::{Batch, HeldTables, ServerKey};
-use crate::ciphertext::{check_plaintext, padded_modulus};
+use crate::ciphertext::padded_modulus;
 use crate::{ParameterSet, Result, error};
 use girih_backend::{BootstrapShape, Operand, SecretKind};
 use girih_ring::switch::mod_switch;
@@ -77,10 +77,9 @@ impl LookUpTable {
     }
 
     /// Refuses messages that are known to be of another width.
-    pub(super) fn check_inputs<B: Batch>(&self, inputs: &[&B]) -> Result<()> {
+    pub(super) fn check_inputs<B: Batch>(&self, server: &ServerKey, inputs: &[&B]) -> Result<()> {
         let what = format!("a table of {} bits", self.input_bits);
-        let wanted = 2 << self.input_bits;
-        inputs.iter().try_for_each(|i| check_plaintext(i.plaintext_modulus(), wanted, &what))
+        server.check_width(&what, inputs, 2 << self.input_bits)
     }
 
     /// `q / 4p`, the shift of the input, if the set has room for the table's messages.
@@ -167,7 +166,7 @@ impl ServerKey {
             ));
         }
         let loaded = self.load_slots(tables)?;
-        tables.iter().try_for_each(|table| table.check_inputs(&[a]))?;
+        tables.iter().try_for_each(|table| table.check_inputs(self, &[a]))?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
             self.check_look_ups(tables, inputs[0].variance())?;
             self.table_list(inputs[0].len(), plaintext_of(tables), |c| {

@@ -1,6 +1,6 @@
 //! Functions of three bits.
 
-use super::{Batch, Gate, ServerKey, check_bits, gate};
+use super::{Batch, Gate, ServerKey, gate};
 use crate::Result;
 use crate::ciphertext::BITS;
 use girih_backend::{BootstrapJob, Combination, LinearJob, Operand};
@@ -13,7 +13,7 @@ impl ServerKey {
     /// # Errors
     /// As [`ServerKey::gate`].
     pub fn mux<B: Batch>(&self, select: &B, a: &B, b: &B) -> Result<B> {
-        check_bits("a mux", &[select, a, b])?;
+        self.check_width("a mux", &[select, a, b], BITS)?;
         B::run(self, &[select, a, b], self.log2_q(), &|inputs, offset| {
             let [selects, on, off] = inputs else { unreachable!("three inputs were given") };
             let (len, table) = (on.len(), self.gate_table(Gate::And)?);
@@ -74,7 +74,7 @@ impl ServerKey {
     /// # Errors
     /// As [`ServerKey::gate`].
     pub fn majority<B: Batch>(&self, a: &B, b: &B, c: &B) -> Result<B> {
-        check_bits("a majority", &[a, b, c])?;
+        self.check_width("a majority", &[a, b, c], BITS)?;
         B::run(self, &[a, b, c], self.log2_q(), &|inputs, offset| {
             let out = self.allocate(inputs[0].len())?.with_plaintext_modulus(Some(BITS));
             // The sum is 0 to 3 quarters; two and three lie in [3q/8, 7q/8).
