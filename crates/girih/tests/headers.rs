@@ -3,8 +3,9 @@
 
 use girih::circuit::EncryptedBits;
 use girih::integer::{CompressedIntegers, Encrypted, FheBool, FheInt, FheUint, Integer, Integers};
-use girih::prelude::*;
-use girih::tfhe::{CompressedResults, PublicKey, SeededCiphertexts};
+use girih::tfhe::large::LargeParameters;
+use girih::tfhe::prelude::*;
+use girih::tfhe::{CompressedResults, LweCiphertexts, PublicKey, SeededCiphertexts};
 
 /// Length, bytes without the last `payload` of them and without the checksum, and what is shown.
 type Public = (usize, Vec<u8>, String);
