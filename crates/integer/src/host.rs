@@ -191,7 +191,7 @@ impl<T: Integer> Encrypted<T> {
                 T::digits()
             )));
         }
-        check_width(&ciphertexts).or_else(|why| Err(Error::Malformed(why)))?;
+        check_width(&ciphertexts).map_err(Error::Malformed)?;
         Ok(Self::new(ciphertexts, messages / T::digits()))
     }
 }
