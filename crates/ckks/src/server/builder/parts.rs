@@ -18,4 +18,6 @@ pub(in crate::server) struct Parts {
     pub tape: Tape,
     pub inputs: Vec<InputShape>,
     pub outputs: Vec<Node>,
+    /// Slots of the first bootstrapping.
+    pub bootstrapped: Option<usize>,
 }
