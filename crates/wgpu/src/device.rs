@@ -5,6 +5,7 @@ use crate::bootstrap::engine::WgpuEngine;
 use crate::bootstrap::plan::{Target, WgpuPlan};
 use crate::poly::kernels::Kernels;
 use crate::runtime::gpu::{Gpu, name_of};
+use crate::runtime::instance::instance;
 use crate::{Profile, Vendor};
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
@@ -83,7 +84,7 @@ fn adapters() -> Vec<Found> {
     // A buffer beyond what the driver says is left is refused, instead of being swapped out or
     // ending the process.
     descriptor.memory_budget_thresholds.for_resource_creation = Some(MEMORY_PERCENT);
-    let instance = wgpu::Instance::new(descriptor);
+    let instance = instance(descriptor);
     let (mut real, mut software) = (Vec::new(), Vec::new());
     let mut all = block_on(instance.enumerate_adapters(wgpu::Backends::all()));
     all.sort_by_key(|adapter| rank(adapter.get_info().device_type));

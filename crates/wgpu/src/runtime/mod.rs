@@ -5,6 +5,7 @@
 pub(crate) mod check;
 mod expression;
 pub(crate) mod gpu;
+pub(crate) mod instance;
 pub(crate) mod layout;
 pub(crate) mod lazy;
 pub(crate) mod numbers;
