@@ -9,8 +9,8 @@ use std::sync::Arc;
 #[doc(inline)]
 pub use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions,
-    PlanReport, PlanRequest, PlanSource, PlanValue, Progress, ShapeError, Transform, TunedPlan,
-    TunedPlans,
+    PlanReport, PlanRequest, PlanSource, PlanValue, Preparation, PreparationTime, Progress,
+    ShapeError, Transform, TunedPlan, TunedPlans, preparation_times,
 };
 
 /// What a program needs to find a device and to say how keys are loaded.

@@ -10,8 +10,10 @@ pub(in crate::server) mod parts;
 mod program;
 mod rounding;
 mod slots;
+pub(in crate::server) mod vectors;
 
 pub(super) use arithmetic::{PlainNode, digest_of};
+pub use vectors::VectorNode;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,6 +24,7 @@ use super::{KeySwitching, ServerKey};
 use crate::program::{Recorded, Recorder};
 use crate::{CkksParameters, Error, Result};
 use parts::{InputShape, Parts};
+use vectors::{VectorShape, VectorUse};
 
 /// A ciphertext of a recording. It can be used any number of times, with its own [`Builder`] only.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +52,12 @@ impl Node {
     }
 }
 
-/// How what is known of one ciphertext follows from earlier ones.
-type Rule = Box<dyn Fn(&[Tracked]) -> Tracked + Send + Sync>;
+/// How what is known of one ciphertext, or of a plaintext, follows from earlier ones.
+enum Rule {
+    Of(Box<dyn Fn(&[Tracked]) -> Tracked + Send + Sync>),
+    /// What the run says of a vector that it brings along, by the number of its use.
+    Vector(usize),
+}
 
 /// What is known of all ciphertexts of a recording, as rules: what inputs are known to be off by
 /// differs from run to run.
@@ -61,12 +68,16 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    /// All of them, those of the inputs first.
-    pub fn run(&self, inputs: Vec<Tracked>) -> Vec<Tracked> {
+    /// All of them, those of the inputs first. `vectors` are the plaintexts that the run brings
+    /// along, by use.
+    pub fn run(&self, inputs: Vec<Tracked>, vectors: &[Tracked]) -> Vec<Tracked> {
         let mut known = inputs;
         known.truncate(self.inputs);
         for rule in &self.rules {
-            known.push(rule(&known));
+            known.push(match rule {
+                Rule::Of(rule) => rule(&known),
+                Rule::Vector(number) => vectors[*number].clone(),
+            });
         }
         known
     }
@@ -80,6 +91,8 @@ pub struct Builder<'s> {
     recorder: Recorder,
     tape: Tape,
     inputs: Vec<InputShape>,
+    vectors: Vec<VectorShape>,
+    uses: Vec<VectorUse>,
     bootstraps: bool,
     number: u64,
 }
@@ -102,6 +115,8 @@ impl<'s> Builder<'s> {
             recorder,
             tape: Tape::default(),
             inputs: Vec::new(),
+            vectors: Vec::new(),
+            uses: Vec::new(),
             bootstraps: server.options().bootstrap_when_needed,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
         })
@@ -174,9 +189,14 @@ impl<'s> Builder<'s> {
         at: Recorded,
         rule: impl Fn(&[Tracked]) -> Tracked + Send + Sync + 'static,
     ) -> Node {
-        self.tape.rules.push(Box::new(rule));
-        let estimate = self.tape.inputs + self.tape.rules.len() - 1;
+        let estimate = self.pushed(Rule::Of(Box::new(rule)));
         Node { at, estimate, builder: self.number }
+    }
+
+    /// The place on the tape of a further rule.
+    fn pushed(&mut self, rule: Rule) -> usize {
+        self.tape.rules.push(rule);
+        self.tape.inputs + self.tape.rules.len() - 1
     }
 
     /// Refuses nodes of other builders.
@@ -197,6 +217,8 @@ impl<'s> Builder<'s> {
             recording: self.recorder.finish(),
             tape: self.tape,
             inputs: self.inputs,
+            vectors: self.vectors,
+            uses: self.uses,
             outputs: outputs.to_vec(),
         })
     }
