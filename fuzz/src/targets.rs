@@ -121,7 +121,7 @@ fn reread<T, E: Display>(
 fn sets() -> Vec<ParameterSet> {
     let small = |name: &str| {
         let built_in = ParameterSet::by_name(name).expect("built in").literal();
-        let base_ks = if built_in.mode == Mode::TORUS { built_in.base_ks } else { 2 };
+        let base_ks = if built_in.mode == Mode::Torus { built_in.base_ks } else { 2 };
         let (n, name) = (built_in.grouping.unwrap_or(1) * 2, format!("FUZZ_{name}"));
         let literal = ParameterLiteral { name, n, base_ks, ..built_in };
         ParameterSet::new(&literal).expect("a small set computes")

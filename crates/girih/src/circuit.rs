@@ -2,8 +2,3 @@
 
 #[doc(inline)]
 pub use girih_circuit::*;
-
-/// What a program that runs circuits needs besides [`crate::tfhe::prelude`].
-pub mod prelude {
-    pub use girih_circuit::{Circuit, EncryptedBits, Netlist, generate};
-}

@@ -18,7 +18,7 @@ fn large(parties: &Parties) -> LargeServer {
         Comparator::gadgets(parties.keys.parameters(), &parameters, LOG2_MODULUS, Transform::Fft);
     let keys =
         LargeKeys::generate(&parameters, &parties.tfhe, &gadgets.unwrap(), &NoProgress).unwrap();
-    let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
+    let options = LoadOptions::default().with_transform(Transform::Fft);
     LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress).unwrap()
 }
 

@@ -23,7 +23,7 @@ pub use generate::{BootstrappingRequest, GeneratorRequest};
 pub use joined::DigitGroup;
 pub use literal::{BootstrappingLiteral, ParameterLiteral};
 pub use scales::LevelKind;
-pub use security::{Estimate, Security, SparseEstimate, largest_log2_modulus};
+pub use security::{Security, SecurityEstimate, SparseEstimate, largest_log2_modulus};
 
 use crate::{Error, Result};
 use num_bigint::BigUint;

@@ -18,6 +18,7 @@ use girih_ring::sampler::PublicStream;
 
 /// Choices of a [`ServerKey`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// Operations that run out of levels bootstrap their operands first, which needs slots of
     /// magnitude at most 1 at that point. Off by default: it takes long,
@@ -60,6 +61,50 @@ impl Default for Options {
             divide_sines: false,
             device: PolyOptions::default(),
         }
+    }
+}
+
+impl Options {
+    /// The same, operations that run out of levels bootstrapping their operands or not.
+    #[must_use]
+    pub fn with_bootstrap_when_needed(self, bootstrap_when_needed: bool) -> Self {
+        Self { bootstrap_when_needed, ..self }
+    }
+
+    /// The same, keeping this many recordings of single operations.
+    #[must_use]
+    pub fn with_recordings(self, recordings: usize) -> Self {
+        Self { recordings, ..self }
+    }
+
+    /// The same with key products this way; `None` takes what was measured.
+    #[must_use]
+    pub fn with_key_switching(self, way: impl Into<Option<KeySwitching>>) -> Self {
+        Self { key_switching: way.into(), ..self }
+    }
+
+    /// The same, digits joined or not; `None` is the set's way.
+    #[must_use]
+    pub fn with_join_digits(self, join: impl Into<Option<bool>>) -> Self {
+        Self { join_digits: join.into(), ..self }
+    }
+
+    /// The same, sums of keys kept on the device or not.
+    #[must_use]
+    pub fn with_sum_keys(self, sum_keys: bool) -> Self {
+        Self { sum_keys, ..self }
+    }
+
+    /// The same, the sines of a bootstrapping divided or not.
+    #[must_use]
+    pub fn with_divide_sines(self, divide_sines: bool) -> Self {
+        Self { divide_sines, ..self }
+    }
+
+    /// The same with these choices of the device.
+    #[must_use]
+    pub fn with_device(self, device: PolyOptions) -> Self {
+        Self { device, ..self }
     }
 }
 

@@ -23,7 +23,7 @@
 //!
 //! Errors are tracked by their sources, so that the estimate holds for every program: what both
 //! operands of a sum have of one source adds by magnitude, what is independent by squares
-//! (docs/ckks.md, section 7).
+//! (docs/ckks.md, "Noise").
 
 mod bootstrapping;
 mod builder;
@@ -114,6 +114,7 @@ impl std::fmt::Debug for ServerKey {
 
 /// What a server key holds on its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryUse {
     /// Bytes in all: keys, encoded vectors, ciphertexts, working memory, tables.
     pub device_bytes: u64,

@@ -1,5 +1,5 @@
-//! Whole bootstrappings at N = 2^10, against the message and against the sine itself (ckks.md
-//! section 10).
+//! Whole bootstrappings at N = 2^10, against the message and against the sine itself (docs/ckks.md,
+//! "Noise").
 
 use std::f64::consts::PI;
 use std::sync::Arc;

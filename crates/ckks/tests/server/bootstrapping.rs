@@ -47,7 +47,7 @@ fn keys_for_their_levels_alone_are_enough() {
     let client = || ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a key");
     let x = client().encrypt_at(&complex(16, 90), 0).unwrap();
     for switching in [KeySwitching::Hybrid, KeySwitching::klss(&set)] {
-        let options = Options { key_switching: Some(switching), ..Options::default() };
+        let options = Options::default().with_key_switching(switching);
         let run = |keys: &EvaluationKeys| {
             let server = server_of(keys, options.clone());
             let bytes = server.memory().device_bytes;
@@ -89,7 +89,7 @@ fn divided_sines_yield_the_same_words() {
     let kinds = hows[0].keys(&set, 16).unwrap().into_iter().chain(kinds);
     let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).unwrap();
     let run = |divide_sines, how: &Bootstrapping| {
-        let server = server_of(&keys, Options { divide_sines, ..Options::default() });
+        let server = server_of(&keys, Options::default().with_divide_sines(divide_sines));
         let y = server.bootstrap_with(&server.upload(&x).unwrap(), how).unwrap();
         (server.download(&y).unwrap(), y.estimate())
     };
@@ -239,7 +239,7 @@ fn two_in_a_row_serve_equal_slots() {
 
 #[test]
 fn operations_bootstrap_by_themselves_if_allowed() {
-    let options = Options { bootstrap_when_needed: true, ..Default::default() };
+    let options = Options::default().with_bootstrap_when_needed(true);
     let p = bootstrapping_pair(16, options);
     let s = &p.server;
     let x = numbers(16, 84);
@@ -255,7 +255,7 @@ fn operations_bootstrap_by_themselves_if_allowed() {
 #[test]
 fn a_corrected_sine_serves_equal_slots() {
     for name in ["INSECURE_CKKS_D40_ARCSINE_N10", "INSECURE_CKKS_D40_STC_FIRST_N10"] {
-        let options = Options { bootstrap_when_needed: true, ..Default::default() };
+        let options = Options::default().with_bootstrap_when_needed(true);
         let p = bootstrapping_pair_of(name, 16, options);
         let set = p.server.set();
         let start = set.bootstrapping().expect("it has one").input_level();
@@ -275,7 +275,7 @@ fn a_corrected_sine_serves_equal_slots() {
 
 #[test]
 fn slots_to_coefficients_first_serves_any_vector() {
-    let options = Options { bootstrap_when_needed: true, ..Default::default() };
+    let options = Options::default().with_bootstrap_when_needed(true);
     let p = bootstrapping_pair_of("INSECURE_CKKS_D40_STC_FIRST_N10", 16, options);
     let s = &p.server;
     for x in [complex(16, 90), to_complex(&[1.0; 16]), to_complex(&[0.0; 16])] {

@@ -106,7 +106,7 @@ impl CkksServerKey {
         let keys = Arc::clone(&keys.get().0);
         let loaded = supervise(py, progress, |progress| {
             let device = device::open(device)?;
-            let options = Options { bootstrap_when_needed, ..Options::default() };
+            let options = Options::default().with_bootstrap_when_needed(bootstrap_when_needed);
             let key = server::ServerKey::load(device.backend(), &keys, &options, progress)?;
             Outcome::Ok(Loaded { key, device: device.info().id.clone() })
         })?;

@@ -15,7 +15,7 @@ pub(in crate::server) enum InputShape {
 
 /// What a [`Builder`](super::Builder) leaves.
 pub(in crate::server) struct Parts {
-    pub recording: program::Recording,
+    pub recording: program::RecordedProgram,
     pub tape: Tape,
     pub inputs: Vec<InputShape>,
     /// The vectors that runs bring along, and where they are read.
