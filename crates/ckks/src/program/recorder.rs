@@ -121,6 +121,14 @@ pub enum ResidentRequest {
 }
 
 impl ResidentRequest {
+    /// The plaintext that is asked for, if it is one that is known.
+    pub fn plain(&self) -> Option<&PlainPolynomial> {
+        match self {
+            Self::Plain(polynomial) => Some(polynomial),
+            _ => None,
+        }
+    }
+
     /// The polynomials that it is the sum of; none where it is no sum.
     pub fn summands(&self) -> Vec<Self> {
         let Self::JoinedKey { kind, digits, part, .. } = self else { return Vec::new() };

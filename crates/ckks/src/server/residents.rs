@@ -103,11 +103,8 @@ impl Library {
         requests: &[ResidentRequest],
     ) -> Result<Vec<Arc<Resident>>> {
         let _encoding = preparing(Preparation::Encoding);
-        let plain = |request| match request {
-            &ResidentRequest::Plain(ref polynomial) => Some(polynomial),
-            _ => None,
-        };
-        let polynomials: Vec<&PlainPolynomial> = requests.iter().filter_map(plain).collect();
+        let polynomials: Vec<&PlainPolynomial> =
+            requests.iter().filter_map(ResidentRequest::plain).collect();
         let digests: Vec<Digest> = polynomials.par_iter().map(|p| digest(p)).collect();
         let mut held = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|_, resident| resident.strong_count() > 0);

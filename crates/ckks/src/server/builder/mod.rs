@@ -52,9 +52,12 @@ impl Node {
     }
 }
 
+/// What is known of a ciphertext, of what is known of earlier ones.
+type Follows = Box<dyn Fn(&[Tracked]) -> Tracked + Send + Sync>;
+
 /// How what is known of one ciphertext, or of a plaintext, follows from earlier ones.
 enum Rule {
-    Of(Box<dyn Fn(&[Tracked]) -> Tracked + Send + Sync>),
+    Of(Follows),
     /// What the run says of a vector that it brings along, by the number of its use.
     Vector(usize),
 }
