@@ -330,6 +330,14 @@ impl CkksParameters {
         }
     }
 
+    /// The magnitude from which on slots at this level and scale wrap around: no coefficient is
+    /// larger than the largest slot times the scale, and coefficients must stay below half the
+    /// modulus.
+    pub(crate) fn room(&self, level: usize, scale: f64) -> f64 {
+        let chain = self.chain();
+        libm::exp2(chain.log2_product(chain.base(level)) - 1.0 - scale.log2())
+    }
+
     /// Refuses a level that the set does not have.
     pub(crate) fn check_level(&self, operation: &str, level: usize) -> Result<()> {
         let top = self.top_level();

@@ -24,6 +24,18 @@ pub struct Options {
     /// magnitude at most 1 at that point. Off by default: it takes long,
     /// and nothing is to happen unasked.
     pub bootstrap_when_needed: bool,
+    /// Operations whose slots may wrap around modulo the modulus of their level, or leave what a
+    /// function or a bootstrapping takes, are done all the same. Nothing is promised of their
+    /// results and of what is computed of them, 0 bits, until
+    /// [`Ciphertexts::with_estimate`](super::Ciphertexts::with_estimate) says better. Off by
+    /// default: they are refused with [`Error::Room`].
+    pub may_wrap: bool,
+    /// Rotations whose key is missing are composed of those whose keys there are, the fewest that
+    /// do: with keys of 1, 2 and 4, seven slots are three rotations, each with the time and the
+    /// error of one. Linear maps and bootstrappings need their own keys all the same. Off by
+    /// default, since nothing is to take long unasked: they are refused with
+    /// [`Error::MissingKey`].
+    pub compose_rotations: bool,
     /// Recordings of single operations that are kept for later calls, 256 by default; the one
     /// unused for longest goes first.
     pub recordings: usize,
@@ -54,6 +66,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             bootstrap_when_needed: false,
+            may_wrap: false,
+            compose_rotations: false,
             recordings: 256,
             key_switching: None,
             join_digits: None,
@@ -69,6 +83,18 @@ impl Options {
     #[must_use]
     pub fn with_bootstrap_when_needed(self, bootstrap_when_needed: bool) -> Self {
         Self { bootstrap_when_needed, ..self }
+    }
+
+    /// The same, operations whose slots may not fit done all the same or not.
+    #[must_use]
+    pub fn with_may_wrap(self, may_wrap: bool) -> Self {
+        Self { may_wrap, ..self }
+    }
+
+    /// The same, rotations composed of those whose keys there are or not.
+    #[must_use]
+    pub fn with_compose_rotations(self, compose_rotations: bool) -> Self {
+        Self { compose_rotations, ..self }
     }
 
     /// The same, keeping this many recordings of single operations.

@@ -42,6 +42,7 @@ mod matrix;
 mod memory;
 mod recording;
 mod residents;
+mod room;
 mod tracked;
 mod transfer;
 mod vectors;
@@ -93,6 +94,7 @@ struct Shared {
 ///   that there are.
 /// - [`Error::OutOfLevels`]: too few levels are left.
 /// - [`Error::Level`], [`Error::Scale`]: a level that does not serve, scales that should agree.
+/// - [`Error::Room`]: slots that may wrap around, or leave what a function is made for.
 /// - [`Error::Length`], [`Error::Shape`], [`Error::Value`]: a vector or batch of the wrong length,
 ///   something of the wrong form, a number that is not finite or too large.
 /// - [`Error::OutOfMemory`]: the device's memory ran out; it says what to do.

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::ciphertexts::check_magnitude;
 use super::estimate::Model;
+use super::room::{Room, Verdict};
 use super::tracked::Tracked;
 use super::{KeySwitching, ServerKey};
 use crate::program::{Recorded, Recorder};
@@ -67,22 +68,34 @@ enum Rule {
 #[derive(Default)]
 pub(super) struct Tape {
     inputs: usize,
-    rules: Vec<Rule>,
+    /// With what must hold of the slots of each.
+    rules: Vec<(Rule, Option<Room>)>,
+    /// Whether what may not fit is nothing to rely on, instead of being refused.
+    may_wrap: bool,
 }
 
 impl Tape {
     /// All of them, those of the inputs first. `vectors` are the plaintexts that the run brings
     /// along, by use.
-    pub fn run(&self, inputs: Vec<Tracked>, vectors: &[Tracked]) -> Vec<Tracked> {
+    ///
+    /// # Errors
+    /// [`Error::Room`] for the first whose slots may not fit.
+    pub fn run(&self, inputs: Vec<Tracked>, vectors: &[Tracked]) -> Result<Vec<Tracked>> {
         let mut known = inputs;
         known.truncate(self.inputs);
-        for rule in &self.rules {
-            known.push(match rule {
+        for (rule, room) in &self.rules {
+            let next = match rule {
                 Rule::Of(rule) => rule(&known),
                 Rule::Vector(number) => vectors[*number].clone(),
+            };
+            let verdict = room.as_ref().map_or(Verdict::Fits, |room| room.verdict(&next));
+            known.push(match (room, verdict) {
+                (Some(room), Verdict::Refused) if !self.may_wrap => return Err(room.refusal(&next)),
+                (_, Verdict::Fits) => next,
+                (_, Verdict::Unknown | Verdict::Refused) => next.unreliable(),
             });
         }
-        known
+        Ok(known)
     }
 }
 
@@ -97,6 +110,8 @@ pub struct Builder<'s> {
     vectors: Vec<VectorShape>,
     uses: Vec<VectorUse>,
     bootstraps: bool,
+    /// Slots of the first bootstrapping that is recorded.
+    bootstrapped: Option<usize>,
     number: u64,
 }
 
@@ -116,11 +131,12 @@ impl<'s> Builder<'s> {
         Ok(Self {
             server,
             recorder,
-            tape: Tape::default(),
+            tape: Tape { may_wrap: server.options().may_wrap, ..Tape::default() },
             inputs: Vec::new(),
             vectors: Vec::new(),
             uses: Vec::new(),
             bootstraps: server.options().bootstrap_when_needed,
+            bootstrapped: None,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -138,6 +154,12 @@ impl<'s> Builder<'s> {
     /// refused; what [`Options`](super::Options) say unless this says otherwise.
     pub fn bootstrap_when_needed(&mut self, yes: bool) {
         self.bootstraps = yes;
+    }
+
+    /// Whether operations whose slots may not fit are done all the same, and promise nothing; what
+    /// [`Options`](super::Options) say unless this says otherwise.
+    pub fn may_wrap(&mut self, yes: bool) {
+        self.tape.may_wrap = yes;
     }
 
     /// Declares the next input: ciphertexts at `level` with its canonical scale and full slots.
@@ -172,8 +194,8 @@ impl<'s> Builder<'s> {
     pub fn with_magnitude(&mut self, x: &Node, magnitude: f64) -> Result<Node> {
         self.check(&[x])?;
         check_magnitude(magnitude)?;
-        let of = x.estimate;
-        Ok(self.noted(x.at, move |e| e[of].clone().with_magnitude(magnitude)))
+        let (of, what) = (x.estimate, "a declared magnitude");
+        Ok(self.noted(what, x.at, move |e| e[of].clone().with_magnitude(magnitude)))
     }
 
     /// S_level.
@@ -189,17 +211,40 @@ impl<'s> Builder<'s> {
     /// The node of a recorded ciphertext of which what is known follows from others.
     fn noted(
         &mut self,
+        operation: &'static str,
         at: Recorded,
         rule: impl Fn(&[Tracked]) -> Tracked + Send + Sync + 'static,
     ) -> Node {
-        let estimate = self.pushed(Rule::Of(Box::new(rule)));
+        let room = Room::at(self.server.set(), operation, (at.level, at.scale));
+        self.noted_within(Some(room), at, rule)
+    }
+
+    /// The same where slots have another bound to keep, or none.
+    fn noted_within(
+        &mut self,
+        room: Option<Room>,
+        at: Recorded,
+        rule: impl Fn(&[Tracked]) -> Tracked + Send + Sync + 'static,
+    ) -> Node {
+        let estimate = self.pushed(Rule::Of(Box::new(rule)), room);
         Node { at, estimate, builder: self.number }
     }
 
     /// The place on the tape of a further rule.
-    fn pushed(&mut self, rule: Rule) -> usize {
-        self.tape.rules.push(rule);
+    fn pushed(&mut self, rule: Rule, room: Option<Room>) -> usize {
+        self.tape.rules.push((rule, room));
         self.tape.inputs + self.tape.rules.len() - 1
+    }
+
+    /// `x`, whose slots must keep this bound.
+    fn held_to(&mut self, room: Room, x: &Node) -> Node {
+        let of = x.estimate;
+        self.noted_within(Some(room), x.at, move |e| e[of].clone())
+    }
+
+    /// `x` as the operand of a function that is made for slots up to `most`.
+    fn made_for(&mut self, operation: &'static str, x: &Node, most: f64) -> Node {
+        self.held_to(Room::function(operation, most), x)
     }
 
     /// Refuses nodes of other builders.
@@ -223,6 +268,7 @@ impl<'s> Builder<'s> {
             vectors: self.vectors,
             uses: self.uses,
             outputs: outputs.to_vec(),
+            bootstrapped: self.bootstrapped,
         })
     }
 }

@@ -22,4 +22,6 @@ pub(in crate::server) struct Parts {
     pub vectors: Vec<VectorShape>,
     pub uses: Vec<VectorUse>,
     pub outputs: Vec<Node>,
+    /// Slots of the first bootstrapping.
+    pub bootstrapped: Option<usize>,
 }

@@ -78,7 +78,9 @@ impl Builder<'_> {
         // Of one number each slot is off by the same.
         let rounding = 0.5 / plain.scale * SQRT_2;
         let (x, plain) = (x.estimate, plain.estimate);
-        Ok(self.noted(at, move |e| e[x].plus_plain(&e[plain], 0.0).with_bias(rounding)))
+        Ok(self.noted("a sum with a vector", at, move |e| {
+            e[x].plus_plain(&e[plain], 0.0).with_bias(rounding)
+        }))
     }
 
     /// x times such a vector slot by slot, which is repeated where `x` has more slots; rescaled.
@@ -97,7 +99,7 @@ impl Builder<'_> {
         let at = self.recorder.multiply_plaintext(&x.at, plain.value, plain.scale)?;
         let rounding = 0.5 / plain.scale * SQRT_2;
         let (x, plain, salt) = (x.estimate, plain.estimate, salt("vector", &[]));
-        let product = self.noted(at, move |e| {
+        let product = self.noted("a product with a vector", at, move |e| {
             let bias = e[x].magnitude() * rounding;
             e[x].product_with_plain(&e[plain], salt, 0.0).with_bias(bias)
         });
@@ -120,7 +122,7 @@ impl Builder<'_> {
         }
         let number = self.uses.len();
         let value = self.recorder.changing_plaintext(number, 2 * vector.slots, level)?;
-        let estimate = self.pushed(Rule::Vector(number));
+        let estimate = self.pushed(Rule::Vector(number), None);
         let plain = PlainNode { value, level, scale, estimate };
         self.uses.push(VectorUse { vector: vector.number, level, scale, plain });
         Ok(plain)
