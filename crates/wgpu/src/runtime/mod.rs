@@ -17,4 +17,5 @@ pub(crate) mod spans;
 mod syntax;
 pub(crate) mod template;
 pub(crate) mod upload;
+pub(crate) mod vendor;
 pub(crate) mod waits;
