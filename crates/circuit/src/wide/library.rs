@@ -223,6 +223,7 @@ mod tests {
             let set = DiscreteParameters::by_name(name).expect("built in");
             let library = Library::of(&set, -128.0).expect("it has gates");
             let found = (library.any.len(), library.most_terms, library.ladder.len());
+            println!("{name}: {found:?} {:?}", library.ladder);
             assert_eq!(found, (any, most, ladder), "{name}");
         }
     }
