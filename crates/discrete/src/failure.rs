@@ -301,6 +301,8 @@ fn finish(numbers: usize, mut passed: Vec<f64>) -> (f64, Tail) {
 #[derive(Debug)]
 pub(crate) struct FailureModel {
     set: DiscreteParameters,
+    /// By levels of tables: samples of the series take milliseconds.
+    noise: Mutex<HashMap<usize, LookupNoise>>,
     passed: Mutex<HashMap<TableKey, Arc<Passed>>>,
     /// Of the worst tables, by modulus and order.
     worst: Mutex<HashMap<(u32, u32), Arc<Passed>>>,
@@ -326,6 +328,7 @@ impl FailureModel {
     pub fn new(set: &DiscreteParameters) -> Self {
         Self {
             set: set.clone(),
+            noise: Mutex::default(),
             passed: Mutex::default(),
             worst: Mutex::default(),
             outcomes: Mutex::default(),
@@ -333,10 +336,16 @@ impl FailureModel {
         }
     }
 
+    /// What a look-up of tables of `levels` levels leaves of errors.
+    pub fn noise(&self, levels: usize) -> LookupNoise {
+        let mut known = locked(&self.noise);
+        *known.entry(levels).or_insert_with(|| LookupNoise::new(&self.set, levels))
+    }
+
     /// The noise of a look-up of tables modulo `modulus` of `levels` levels, with that of its
     /// inputs: `deviation` is a mean over slots, in units of numbers.
     pub fn fresh(&self, modulus: u32, levels: usize, deviation: f64) -> (Fresh, f64) {
-        let noise = LookupNoise::new(&self.set, levels);
+        let noise = self.noise(levels);
         let own = noise.deviation(modulus).hypot(deviation);
         let worst = self.set.flatness().sqrt();
         let ratio = noise.ratio();

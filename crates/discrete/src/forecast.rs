@@ -1,7 +1,7 @@
 //! What will be known of numbers before there are any: programs of look-ups, planned without keys.
 
 use crate::failure::{FailureModel, Tail};
-use crate::{DiscreteParameters, LookupNoise, Table};
+use crate::{DiscreteParameters, Table};
 use std::sync::Arc;
 
 /// What is known of the errors of numbers that a program will have.
@@ -79,7 +79,7 @@ impl Forecast {
     }
 
     fn looked_up(&self, tail: Tail, levels: usize, range: f64) -> Expected {
-        let floor = LookupNoise::new(&self.set, levels).floor;
+        let floor = self.failure.noise(levels).floor;
         Expected { deviation: floor.0 + floor.1 * range, tail }
     }
 

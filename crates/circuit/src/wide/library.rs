@@ -18,8 +18,9 @@ const TERMS: [usize; 17] = [2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32,
 /// of clean wires are settled.
 const IN_A_ROW: usize = 24;
 
-/// Terms of XORs where wires are cleaned: longer ones follow functions less often.
-const CLEANED_TERMS: usize = 3;
+/// So many functions one after the other make a library in which wires are cleaned worthwhile: of
+/// functions of several bits, and of two.
+const LEAST_IN_A_ROW: [usize; 2] = [3, 8];
 
 /// Tables of one modulus and order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,28 +151,40 @@ impl Trial<'_> {
         }
         None
     }
+
+    /// The longest XORs with which at least so many functions may follow each other, and errors
+    /// of the most that may.
+    fn with_cleaning(&self, least: usize) -> Option<(usize, Vec<Expected>)> {
+        let terms = TERMS.into_iter().take_while(|&terms| self.ladder(terms, least).is_some());
+        let terms = terms.last()?;
+        let ladders = (least..IN_A_ROW).map_while(|steps| self.ladder(terms, steps));
+        Some((terms, ladders.last()?))
+    }
 }
 
+/// What a set bears: without cleaning, with it.
+pub(crate) type Libraries = Arc<[Arc<Library>]>;
+
 impl Library {
-    /// The library of a set, which is kept.
-    pub fn of(set: &DiscreteParameters, limit: f64) -> Result<Arc<Self>> {
-        type Known = HashMap<(String, u64), (DiscreteParameters, Arc<Library>)>;
+    /// The libraries of a set, which are kept: what is best depends on the circuit.
+    pub fn of(set: &DiscreteParameters, limit: f64) -> Result<Libraries> {
+        type Known = HashMap<(String, u64), (DiscreteParameters, Libraries)>;
         static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
         let known = KNOWN.get_or_init(Mutex::default);
         let name = (set.to_string(), limit.to_bits());
         {
             let known = known.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((_, library)) = known.get(&name).filter(|(own, _)| own == set) {
-                return Ok(library.clone());
+            if let Some((_, all)) = known.get(&name).filter(|(own, _)| own == set) {
+                return Ok(all.clone());
             }
         }
-        let made = Arc::new(Self::new(set, limit)?);
+        let made: Libraries = Self::all(set, limit)?.into_iter().map(Arc::new).collect();
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(name, (set.clone(), made.clone()));
         Ok(made)
     }
 
-    fn new(set: &DiscreteParameters, limit: f64) -> Result<Self> {
+    fn all(set: &DiscreteParameters, limit: f64) -> Result<Vec<Self>> {
         let forecast = Forecast::new(set);
         let known = |values| modulus(set, values).and_then(|modulus| reading(set, modulus));
         let (Some(parity), Some(pairs)) = (known(2).filter(|p| p.modulus == 2), known(3)) else {
@@ -186,25 +199,31 @@ impl Library {
             Table::from_values(&of_pair(at, pairs.modulus)).and_then(|t| t.order(pairs.order))
         });
         let tables: Vec<Table> = tables.collect::<girih_discrete::Result<_>>()?;
-        let all: Vec<Reading> = [4, 8, 16].into_iter().map_while(known).collect();
+        let forms: Vec<Reading> = [4, 8, 16].into_iter().map_while(known).collect();
         let trial = |any, pairs| Trial { forecast: &forecast, limit, any, pairs, parity };
-        let tried = (1..=all.len()).rev().map(|bits| (&all[..bits], &[][..]));
-        let tried = tried.chain([(&[][..], &tables[..])]);
-        let mut found =
-            tried.clone().find_map(|(any, pairs)| Some((any, trial(any, pairs).without_end()?)));
-        if found.is_none() {
-            let trial = trial(&[], &tables);
-            let ladders = (1..IN_A_ROW).map_while(|steps| trial.ladder(CLEANED_TERMS, steps));
-            found = ladders.last().map(|ladder| (&[][..], (CLEANED_TERMS, ladder)));
+        let tried = (1..=forms.len()).rev().map(|bits| (&forms[..bits], &[][..]));
+        let mut all = Vec::new();
+        let mut add = |any: &[Reading], (most_terms, ladder)| {
+            let (any, forecast) = (any.to_vec(), forecast.clone());
+            all.push(Self { any, pairs, parity, most_terms, ladder, forecast });
+        };
+        for (any, pairs) in tried.chain([(&[][..], &tables[..])]) {
+            if let Some(found) = trial(any, pairs).without_end() {
+                add(any, found);
+                break;
+            }
+            let least = LEAST_IN_A_ROW[usize::from(any.is_empty())];
+            if let Some(found) = trial(any, pairs).with_cleaning(least) {
+                add(any, found);
+            }
         }
-        if let Some((any, (most_terms, ladder))) = found {
-            let any = any.to_vec();
-            return Ok(Self { any, pairs, parity, most_terms, ladder, forecast });
+        if all.is_empty() {
+            return mismatch(format!(
+                "circuits over {set}: gates of two bits would be wrong with a probability above \
+                 2^{limit:.1} a ciphertext; take DISCRETE_1 or DISCRETE_4"
+            ));
         }
-        mismatch(format!(
-            "circuits over {set}: gates of two bits would be wrong with a probability above \
-             2^{limit:.1} a ciphertext; take DISCRETE_1 or DISCRETE_4"
-        ))
+        Ok(all)
     }
 
     /// Most bits that a table reads.
@@ -219,12 +238,14 @@ mod tests {
 
     #[test]
     fn sets_bear_what_was_counted() {
-        for (name, any, most, ladder) in [("DISCRETE_1", 0, 3, 9), ("DISCRETE_4", 2, 48, 1)] {
+        for (name, wanted) in
+            [("DISCRETE_1", &[(0, 3, 9)][..]), ("DISCRETE_4", &[(3, 16, 4), (2, 48, 1)])]
+        {
             let set = DiscreteParameters::by_name(name).expect("built in");
-            let library = Library::of(&set, -128.0).expect("it has gates");
-            let found = (library.any.len(), library.most_terms, library.ladder.len());
-            println!("{name}: {found:?} {:?}", library.ladder);
-            assert_eq!(found, (any, most, ladder), "{name}");
+            let all = Library::of(&set, -128.0).expect("it has gates");
+            let of = |l: &Arc<Library>| (l.any.len(), l.most_terms, l.ladder.len());
+            let found: Vec<_> = all.iter().map(of).collect();
+            assert_eq!(found, wanted, "{name}");
         }
     }
 }

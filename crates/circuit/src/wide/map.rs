@@ -7,7 +7,7 @@
 //! with others, cost less than large ones. Levels do not matter: many instances fill a device.
 
 use super::library::Library;
-use crate::optimise::{Cut, Graph, Literal, Node};
+use crate::optimise::{Cut, Graph, Literal, Node, VARIABLES};
 use std::collections::HashMap;
 
 /// Cuts kept for a node.
@@ -82,6 +82,12 @@ fn difference(a: &[u32], b: &[u32]) -> Vec<u32> {
     }
 }
 
+/// Whether a function is the XOR of its leaves, or the inverse.
+fn is_linear(cut: &Cut) -> bool {
+    let xor = VARIABLES[..cut.leaves().len()].iter().fold(0, |xor, variable| xor ^ variable);
+    cut.table == xor || cut.table == !xor
+}
+
 impl<'a> Map<'a> {
     pub fn new(graph: &'a Graph, library: &'a Library) -> Self {
         let len = graph.nodes.len();
@@ -98,7 +104,10 @@ impl<'a> Map<'a> {
         (0..len).for_each(|node| map.enumerate(node));
         for _ in 0..ROUNDS {
             map.count();
-            (0..len).for_each(|node| map.choose(node));
+            (0..len).for_each(|node| {
+                map.grow(node);
+                map.choose(node);
+            });
         }
         map.count();
         for _ in 0..ROUNDS {
@@ -196,11 +205,17 @@ impl<'a> Map<'a> {
     /// XORs of many, and whether they are inverted: the longest last, it is what others take apart.
     fn xors(&self, a: Literal, b: Literal) -> Vec<(Vec<u32>, bool)> {
         let one = |of: Literal| (vec![of.node()], of.inverted());
-        let whole = |of: Literal| match self.choices[of.node() as usize].last() {
-            Some(Choice::Parity { leaves, inverted }) => {
-                (leaves.clone(), of.inverted() != *inverted)
+        // What a function of few bits computes stays whole: taken apart it would be more terms, and
+        // no fewer look-ups.
+        let is_function = |choice: &Choice| matches!(choice, Choice::Table(cut) if !is_linear(cut));
+        let whole = |of: Literal| {
+            let choices = &self.choices[of.node() as usize];
+            match choices.last() {
+                Some(Choice::Parity { leaves, inverted }) if !choices.iter().any(is_function) => {
+                    (leaves.clone(), of.inverted() != *inverted)
+                }
+                _ => one(of),
             }
-            _ => one(of),
         };
         let pairs =
             [(one(a), one(b)), (whole(a), one(b)), (one(a), whole(b)), (whole(a), whole(b))];
@@ -211,6 +226,40 @@ impl<'a> Map<'a> {
         all.sort_by_key(|(leaves, _)| leaves.len());
         all.dedup();
         all
+    }
+
+    /// Adds the XOR of a node in which others are taken apart where that saves look-ups under the
+    /// present choice: those that few read.
+    fn grow(&mut self, node: usize) {
+        let Node::Xor(a, b) = self.graph.nodes[node] else { return };
+        if self.choices[node].is_empty() || self.choices[node].len() > 2 * KEPT {
+            return;
+        }
+        let [a, b] = [a, b].map(|of| self.resolve(Literal::new(of, false)));
+        let mut leaves = difference(&[a.node()], &[b.node()]);
+        let mut inverted = a.inverted() != b.inverted();
+        let share = |&leaf: &u32| {
+            let leaf = leaf as usize;
+            self.flow[leaf] / self.readers[leaf].max(1) as f32
+        };
+        loop {
+            let apart = |leaf: &u32| {
+                let choice = self.choice(*leaf as usize)?;
+                let Choice::Parity { leaves: of, inverted } = choice else { return None };
+                let own = of.iter().map(share).sum::<f32>();
+                let gain = share(leaf) - own;
+                let fits = leaves.len() + of.len() - 1 <= self.library.most_terms;
+                (fits && gain > 1e-3).then_some((gain, *leaf, of, *inverted))
+            };
+            let best = leaves.iter().filter_map(apart).max_by(|x, y| x.0.total_cmp(&y.0));
+            let Some((_, leaf, of, turned)) = best else { break };
+            leaves = difference(&difference(&leaves, &[leaf]), of);
+            inverted ^= turned;
+        }
+        let known = |choice: &Choice| matches!(choice, Choice::Parity { leaves: own, .. } if *own == leaves);
+        if leaves.len() >= 2 && !self.choices[node].iter().any(known) {
+            self.choices[node].push(Choice::Parity { leaves, inverted });
+        }
     }
 
     /// A literal as functions of earlier nodes, the node itself last.

@@ -117,9 +117,17 @@ impl WideCircuit {
                  and -256 at least"
             ));
         }
-        let library = Library::of(set, log2_failure)?;
-        let inputs = netlist.input_bits();
-        let (plan, failure) = Plan::new(&Graph::new(netlist), &library, inputs, log2_failure)?;
+        let (graph, inputs) = (Graph::new(netlist), netlist.input_bits());
+        let mut best: Option<(Plan, f64, Arc<Library>)> = None;
+        for library in &*Library::of(set, log2_failure)? {
+            let (plan, failure) = Plan::new(&graph, library, inputs, log2_failure)?;
+            if best.as_ref().is_none_or(|(best, ..)| plan.lookups.len() < best.lookups.len()) {
+                best = Some((plan, failure, library.clone()));
+            }
+        }
+        let Some((plan, failure, library)) = best else {
+            return mismatch(format!("{set} has no gates"));
+        };
         Ok(Self {
             set: set.clone(),
             plan,

@@ -3,7 +3,7 @@
 use super::recordings::Kind;
 use super::{ServerKey, Sum, Wires};
 use crate::failure::Outcome;
-use crate::{Error, LookupNoise, Result, Table, error};
+use crate::{Error, Result, Table, error};
 
 /// Tables of one sum, checked.
 struct Tables {
@@ -85,7 +85,7 @@ impl ServerKey {
         };
         let runs: Vec<_> = sums.iter().zip(&checked).map(used).collect();
         let results = recording.run_each(&runs)?;
-        let floor = LookupNoise::new(&self.set, tables.levels).floor;
+        let floor = self.forecast.failure().noise(tables.levels).floor;
         let wires = |(ciphertexts, (sum, outcome)): (Vec<_>, (Sum, Outcome))| {
             let parts = ciphertexts.into_iter().zip(&tables.all).zip(outcome.tails);
             let one = |((ciphertexts, table), tail): ((_, &Table), _)| {
