@@ -96,7 +96,7 @@ fn read(path: &Path) -> Result<Netlist> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let netlist = match path.extension().and_then(|e| e.to_str()) {
         Some("json") => Netlist::from_yosys(&text),
-        Some("mlir") => Netlist::from_heir(&text),
+        Some("mlir") => Netlist::from_heir(&text, None),
         _ => Netlist::from_bristol(&text),
     };
     netlist.with_context(|| path.display().to_string())

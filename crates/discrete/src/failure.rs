@@ -41,6 +41,9 @@ const COMPUTED: usize = 8;
 /// come to equal tails.
 const FRACTION: f64 = 8.0;
 
+/// A probability, 2^-249, of no account.
+const HARDLY: f64 = 1e-75;
+
 /// Probabilities below this are 0.
 const NOTHING: f64 = 1e-90;
 
@@ -145,6 +148,13 @@ impl Tail {
     /// Whether it is nowhere larger than another.
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.iter().zip(&*other.0).all(|(own, other)| own <= other)
+    }
+
+    /// One step of the grid larger, and nowhere so unlikely that only roundings tell. Counted
+    /// failures are taken from a tail, so that of a better look-up it may have more left there.
+    pub fn widened(&self) -> Self {
+        let at = |i: usize| self.0[i.saturating_sub(1)].max(HARDLY);
+        Self((0..POINTS).map(at).collect())
     }
 
     /// The larger of both everywhere.

@@ -29,6 +29,12 @@ impl Expected {
         self.deviation <= other.deviation && self.tail.is_within(&other.tail)
     }
 
+    /// A little larger: a bound that other orders of roundings keep, too.
+    #[must_use]
+    pub fn widened(&self) -> Self {
+        Self { deviation: self.deviation, tail: self.tail.widened() }
+    }
+
     /// What errors exceed with 2^-100 only: one number to compare them by.
     pub fn size(&self) -> f64 {
         self.tail.quantile((-100f64).exp2())
