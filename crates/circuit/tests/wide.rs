@@ -51,11 +51,10 @@ fn random(inputs: usize, gates: usize, seed: u64) -> Netlist {
         And, AndNot, Buf, Majority, Mux, Nand, Nor, Not, One, Or, OrNot, Xnor, Xor, Zero, Xor, Xor,
     ];
     let choices = bits(64 * gates, seed);
-    let mut at =
-        choices.chunks(64).map(|bits| bits.iter().fold(0u64, |n, &b| n << 1 | u64::from(b)));
+    let at = choices.chunks(64).map(|bits| bits.iter().fold(0u64, |n, &b| n << 1 | u64::from(b)));
     let mut builder = Builder::new();
     let mut wires = builder.input("x", inputs);
-    while let Some(word) = at.next() {
+    for word in at {
         let kind = KINDS[word as usize % 16];
         let pick = |i: u64| {
             // Mostly what was made last.
