@@ -148,6 +148,12 @@ impl Tracked {
         Self { magnitude, stated: false, ..self }
     }
 
+    /// With slots that are those of `other`, but for errors.
+    pub fn as_large_as(self, other: &Self) -> Self {
+        Self { magnitude: other.magnitude, stated: other.stated, ..self }
+    }
+
+    /// Whether somebody said that magnitude of these very slots.
     pub fn is_stated(&self) -> bool {
         self.stated
     }
