@@ -283,17 +283,17 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
             },
         ),
         "ckks.Ciphertexts.compare": (
-            of_ckks(vector.compare), (vector, o["sign"]), {"range": 1.0},
+            of_ckks(vector.compare), (vector, o["sign"]), {"apart": 1.0},
         ),
         "ckks.Ciphertexts.drop_to": (of_ckks(vector.drop_to), (1,), {}),
         "ckks.Ciphertexts.from_bytes": (
             ckks.Ciphertexts.from_bytes, (vector.to_bytes(),), {"single": True},
         ),
         "ckks.Ciphertexts.maximum": (
-            of_ckks(vector.maximum), (vector, o["sign"]), {"range": 1.0},
+            of_ckks(vector.maximum), (vector, o["sign"]), {"apart": 1.0},
         ),
         "ckks.Ciphertexts.minimum": (
-            of_ckks(vector.minimum), (vector, o["sign"]), {"range": 1.0},
+            of_ckks(vector.minimum), (vector, o["sign"]), {"apart": 1.0},
         ),
         "ckks.Ciphertexts.polynomial": (of_ckks(vector.polynomial), (o["polynomial"],), {}),
         "ckks.Ciphertexts.relu": (of_ckks(vector.relu), (o["sign"],), {"range": 1.0}),
