@@ -2,9 +2,9 @@
 //! keeps to its plan.
 
 use girih::tfhe::ParameterSet;
-use girih_backend::BackendError;
+use girih_backend::{BackendError, PlanRequest};
 use girih_conformance::shapes;
-use girih_wgpu::{KernelVariant, desktop_gpu, kernel_variants};
+use girih_wgpu::{KernelVariant, Profile, Target, Vendor, WgpuPlan, desktop_gpu, kernel_variants};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
@@ -18,14 +18,15 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
     let mut all = Vec::new();
     for case in shapes::all().into_iter().chain(further).chain(torus) {
         let named = [(case.name.to_string(), case.shape)];
-        all.extend(match kernel_variants(&named, None) {
+        all.extend(match kernel_variants(&named, None, Vendor::Nvidia) {
             Ok(variants) => {
                 within_webgpu += 1;
                 variants
             }
             Err(BackendError::DoesNotFit { .. }) => {
                 larger += 1;
-                kernel_variants(&named, Some(&desktop_gpu())).expect("fits a desktop GPU")
+                kernel_variants(&named, Some(&desktop_gpu()), Vendor::Nvidia)
+                    .expect("fits a desktop GPU")
             }
             Err(error) => panic!("{}: {error}", named[0].0),
         });
@@ -69,8 +70,9 @@ fn sets_run_within_the_default_limits_of_webgpu() {
         let set = ParameterSet::by_name(name)
             .and_then(|set| set.with_packing(packing))
             .expect("a built-in set");
-        let variants = kernel_variants(&[(name.to_string(), set.shape().clone())], None)
-            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        let variants =
+            kernel_variants(&[(name.to_string(), set.shape().clone())], None, Vendor::Nvidia)
+                .unwrap_or_else(|e| panic!("{name}: {e}"));
         for variant in variants.iter().filter(|v| !v.traced) {
             let found = variant.check().unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(
@@ -81,4 +83,28 @@ fn sets_run_within_the_default_limits_of_webgpu() {
             );
         }
     }
+}
+
+/// What a vendor's compiler makes of a form of words decides which one is taken, and never what
+/// comes out: `alternatives` has all forms for each of them.
+#[test]
+fn plans_follow_the_compiler_of_the_vendor() {
+    let set = ParameterSet::by_name("STD128").expect("built in");
+    let device = &desktop_gpu();
+    let form = |vendor, profile| {
+        let target = Target { device, vendor, profile };
+        let plan = WgpuPlan::new(set.shape(), target, &PlanRequest::default(), None);
+        let plan = plan.expect("it fits");
+        (plan.signed, plan.tile.items_per_thread)
+    };
+    for vendor in [Vendor::Nvidia, Vendor::Other] {
+        assert_eq!(form(vendor, Profile::Int64), (true, 8), "{vendor:?}");
+        assert_eq!(form(vendor, Profile::Core), (true, 4), "{vendor:?}");
+    }
+    assert_eq!(form(Vendor::Amd, Profile::Int64), (false, 4));
+    assert_eq!(form(Vendor::Amd, Profile::Core), (false, 4));
+    assert_eq!(form(Vendor::Intel, Profile::Int64), (false, 4));
+    assert_eq!(form(Vendor::Intel, Profile::Core), (true, 4));
+    let numbers = [0x10DE, 0x1002, 0x8086, 0x13B5].map(Vendor::of);
+    assert_eq!(numbers, [Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Other]);
 }

@@ -7,6 +7,7 @@ use girih::ckks::CkksParameters;
 use girih::tfhe::ParameterSet;
 use girih::{BackendError, PlanRequest};
 use girih_cuda::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source, Variant};
+use girih_wgpu::Vendor;
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,12 +38,24 @@ pub struct Arguments {
     /// below `target` and uses those.
     #[arg(long, value_name = "FILE", conflicts_with = "wgsl_only")]
     nvcc: Option<PathBuf>,
+    /// Whose compiler the WGSL kernels of gates are planned for: nvidia, amd or intel.
+    #[arg(long, value_name = "NAME", value_parser = vendor, default_value = "nvidia")]
+    vendor: Vendor,
     /// Leave the CUDA kernels out.
     #[arg(long)]
     wgsl_only: bool,
     /// Leave the WGSL kernels out.
     #[arg(long, conflicts_with = "wgsl_only")]
     cuda_only: bool,
+}
+
+fn vendor(text: &str) -> Result<Vendor, String> {
+    match text {
+        "nvidia" => Ok(Vendor::Nvidia),
+        "amd" => Ok(Vendor::Amd),
+        "intel" => Ok(Vendor::Intel),
+        _ => Err("there are nvidia, amd and intel".into()),
+    }
 }
 
 /// `sm_90`, with its number.
@@ -59,7 +72,7 @@ const PACKINGS: [(&str, usize); 6] =
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let sets = sets(&arguments.set)?;
-    let mut good = arguments.cuda_only || wgsl(&sets)? & poly_wgsl(arguments)?;
+    let mut good = arguments.cuda_only || wgsl(&sets, arguments.vendor)? & poly_wgsl(arguments)?;
     if !arguments.wgsl_only {
         good &= cuda(arguments, &sets)?;
     }
@@ -82,7 +95,7 @@ fn sets(names: &[String]) -> Result<Vec<ParameterSet>> {
     Ok(wanted.into_iter().map(pack).collect::<girih::tfhe::Result<_>>()?)
 }
 
-fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
+fn wgsl(sets: &[ParameterSet], vendor: Vendor) -> Result<bool> {
     println!("WGSL: validated, translated to SPIR-V, Metal and HLSL, compared with the plan");
     println!(
         "{:<18}{:<24}{:<8}{:>10}{:>9}{:>9}{:>10}  limits",
@@ -91,10 +104,10 @@ fn wgsl(sets: &[ParameterSet]) -> Result<bool> {
     let mut good = true;
     for set in sets {
         let named = [(format!("{} r={}", set.name(), set.packing()), set.shape().clone())];
-        let (variants, limits) = match girih_wgpu::kernel_variants(&named, None) {
+        let (variants, limits) = match girih_wgpu::kernel_variants(&named, None, vendor) {
             Ok(variants) => (variants, "WebGPU defaults".to_owned()),
             Err(BackendError::DoesNotFit { reason, .. }) => (
-                girih_wgpu::kernel_variants(&named, Some(&girih_wgpu::desktop_gpu()))?,
+                girih_wgpu::kernel_variants(&named, Some(&girih_wgpu::desktop_gpu()), vendor)?,
                 reason.to_string(),
             ),
             Err(error) => return Err(error.into()),

@@ -75,7 +75,7 @@ impl Run<'_> {
         self.server.engine().combine(&(0..results.len()).map(job).collect::<Vec<_>>())?;
         // Inputs may be outputs as they are.
         let variance = results.variance().max(self.inputs.variance());
-        Ok(results.with_variance(variance)?)
+        Ok(results.with_variance(variance)?.with_plaintext_modulus(Some(4)))
     }
 }
 
@@ -214,6 +214,12 @@ impl Circuit {
             return mismatch(format!(
                 "ciphertexts modulo 2^{}: bits of a circuit are modulo 2^{log2_modulus}",
                 inputs.log2_modulus()
+            ));
+        }
+        if let Some(modulus) = inputs.plaintext_modulus().filter(|&modulus| modulus != 4) {
+            return mismatch(format!(
+                "ciphertexts of messages of which {modulus} fill the circle: a circuit takes bits, \
+                 of which 4 do, as encrypt_bits makes them"
             ));
         }
         self.check_inputs(inputs.variance())?;

@@ -1,7 +1,8 @@
 //! Encrypted integers on the host: what clients make and read.
 
+use crate::server::check_set;
 use crate::types::Integer;
-use crate::{Error, MESSAGE_BITS, Result, error::mismatch};
+use crate::{Error, MESSAGE_BITS, PLAINTEXT, Result, error::mismatch};
 use girih_tfhe::{ClientKey, KeyId, LweCiphertexts, ParameterSet, PublicKey, SeededCiphertexts};
 use std::marker::PhantomData;
 use zeroize::Zeroizing;
@@ -54,9 +55,11 @@ impl<T: Integer> Encrypted<T> {
     /// Encrypts an array.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for no value, or naming one that is out of range, and as
+    /// [`Error::Mismatch`] for no value, for one that is out of range (the error does not say which
+    /// or what it is), for a set on which no server computes with integers, and as
     /// [`ClientKey::encrypt_messages`].
     pub fn encrypt<P: Copy + Into<T::Plain>>(client: &ClientKey, values: &[P]) -> Result<Self> {
+        check_set(client.set())?;
         let messages = Zeroizing::new(messages::<T, P>(values)?);
         let ciphertexts = client.encrypt_messages(&messages, MESSAGE_BITS)?;
         Ok(Self::new(ciphertexts, values.len()))
@@ -71,8 +74,9 @@ impl<T: Integer> Encrypted<T> {
         client: &ClientKey,
         values: &[P],
     ) -> Result<SeededCiphertexts> {
+        check_set(client.set())?;
         let messages = Zeroizing::new(messages::<T, P>(values)?);
-        Ok(client.encrypt_seeded(&messages, 2 << MESSAGE_BITS)?)
+        Ok(client.encrypt_seeded(&messages, PLAINTEXT)?)
     }
 
     /// Encrypts an array for the owner of a public key.
@@ -80,6 +84,7 @@ impl<T: Integer> Encrypted<T> {
     /// # Errors
     /// As [`Encrypted::encrypt`].
     pub fn encrypt_for<P: Copy + Into<T::Plain>>(key: &PublicKey, values: &[P]) -> Result<Self> {
+        check_set(key.set())?;
         let messages = Zeroizing::new(messages::<T, P>(values)?);
         let ciphertexts = key.encrypt_messages(&messages, MESSAGE_BITS)?;
         Ok(Self::new(ciphertexts, values.len()))
@@ -110,7 +115,8 @@ impl<T: Integer> Encrypted<T> {
     /// Takes ciphertexts in the order described above, of `len` integers.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] unless there are as many ciphertexts as so many integers have.
+    /// [`Error::Mismatch`] unless there are as many ciphertexts as so many integers have, and for
+    /// messages that are known to be of another width.
     pub fn from_ciphertexts(ciphertexts: LweCiphertexts, len: usize) -> Result<Self> {
         if len == 0 || Some(ciphertexts.messages()) != len.checked_mul(T::digits()) {
             return mismatch(format!(
@@ -119,6 +125,7 @@ impl<T: Integer> Encrypted<T> {
                 T::digits()
             ));
         }
+        check_width(&ciphertexts).or_else(mismatch)?;
         Ok(Self::new(ciphertexts, len))
     }
 
@@ -184,7 +191,19 @@ impl<T: Integer> Encrypted<T> {
                 T::digits()
             )));
         }
+        check_width(&ciphertexts).map_err(Error::Malformed)?;
         Ok(Self::new(ciphertexts, messages / T::digits()))
+    }
+}
+
+/// Refuses messages that are known to be no digits.
+fn check_width(ciphertexts: &LweCiphertexts) -> std::result::Result<(), String> {
+    match ciphertexts.plaintext_modulus() {
+        Some(found) if found != PLAINTEXT => Err(format!(
+            "messages of which {found} fill the circle: digits of integers are messages of \
+             {MESSAGE_BITS} bits, of which {PLAINTEXT} do"
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -73,6 +73,9 @@ pub use types::{FheBool, FheInt, FheUint, Integer, Other};
 const MESSAGE_BITS: u32 = 4;
 /// Steps of messages around the circle, padding included.
 const STATES: i32 = 2 << MESSAGE_BITS;
+
+/// The same, as ciphertexts carry it.
+const PLAINTEXT: u64 = STATES as u64;
 /// Values of a digit.
 const RADIX: i32 = 4;
 /// What a condition that holds stands at.

@@ -3,7 +3,7 @@
 use crate::operations::{Operand, Operation, Request, record};
 use crate::program::{Instruction, Place, Program};
 use crate::record::{DigitState, Values};
-use crate::{Error, MESSAGE_BITS, Result, error::mismatch};
+use crate::{Error, MESSAGE_BITS, PLAINTEXT, Result, error::mismatch};
 use girih_backend::{BootstrapJob, Combination, LinearJob, Operand as Term, Progress};
 use girih_tfhe::{
     CentredTable, DeviceCiphertexts, LoadedTable, NoiseModel, ParameterSet, ServerKey,
@@ -201,6 +201,7 @@ impl Inner {
             .map(|digits| {
                 let norm = digits.iter().map(|d| d.norm).max().unwrap_or(1);
                 let words = self.server.allocate(digits.len() * count)?;
+                let words = words.with_plaintext_modulus(Some(PLAINTEXT));
                 words.with_variance(f64::from(norm) * unit)
             })
             .collect::<girih_tfhe::Result<Vec<_>>>()?;

@@ -4,9 +4,9 @@ use crate::host::Encrypted;
 use crate::record::DigitState;
 use crate::run::{Array, Inner, budget, log2_failure, unit};
 use crate::types::Integer;
-use crate::{Error, MESSAGE_BITS, Result, error::mismatch};
+use crate::{Error, MESSAGE_BITS, PLAINTEXT, Result, error::mismatch};
 use girih_backend::Progress;
-use girih_tfhe::{CentredTable, KeyId, LweCiphertexts, ServerKey};
+use girih_tfhe::{CentredTable, KeyId, LweCiphertexts, NoiseModel, ParameterSet, ServerKey};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -27,6 +27,35 @@ impl std::fmt::Debug for Integers {
     }
 }
 
+fn check_packing(set: &ParameterSet) -> Result<()> {
+    if set.packing() == 1 {
+        return Ok(());
+    }
+    mismatch(format!(
+        "integers with {set}: digits that share a ciphertext cannot be moved; take a set with \
+         packing 1, as GIRIH_2_2"
+    ))
+}
+
+/// Refuses to encrypt integers with a set that no server computes on, wherever its bound is.
+pub(crate) fn check_set(set: &ParameterSet) -> Result<()> {
+    check_packing(set)?;
+    let model = NoiseModel::new(set);
+    let room = set.shape().log2_stored_modulus() > MESSAGE_BITS + 2;
+    let log2_failure = if room { log2_failure(&model, set, LEAST_NORM) } else { 0.0 };
+    if log2_failure > WORST_LOG2_FAILURE {
+        return mismatch(format!(
+            "integers with {set}: their sums of digits would be read wrongly with probability \
+             2^{log2_failure:.1}, so no server takes them; GIRIH_2_2 and TFHERS_2_2 are sets for \
+             integers"
+        ));
+    }
+    Ok(())
+}
+
+/// log2 of the failure probability of a look-up beyond which results are no results.
+const WORST_LOG2_FAILURE: f64 = -4.0;
+
 impl Integers {
     /// Takes a server key for integers.
     ///
@@ -39,19 +68,17 @@ impl Integers {
     /// [`girih_tfhe::Error::TooNoisy`] for one on which look-ups of four bits fail too often.
     pub fn new(server: ServerKey) -> Result<Self> {
         let set = server.set();
-        if set.packing() != 1 {
-            return mismatch(format!(
-                "integers with {set}: digits that share a ciphertext cannot be moved; take the set \
-                 with packing 1"
-            ));
-        }
+        check_packing(set)?;
         let (model, bound) = (server.noise_model(), server.failure_limit());
         // Says what is wrong with a set without room.
         server.load_centred(&CentredTable::new(vec![0; 1 << MESSAGE_BITS], 0)?)?;
         let budget = budget(&model, set, bound);
         if budget < LEAST_NORM {
             return Err(Error::Tfhe(girih_tfhe::Error::TooNoisy {
-                what: format!("a look-up of four bits in a sum of norm 3 with {set}"),
+                what: format!(
+                    "a look-up of four bits in a sum of norm 3 with {set}, where GIRIH_2_2 and \
+                     TFHERS_2_2 have room for it,"
+                ),
                 log2_failure: log2_failure(&model, set, LEAST_NORM),
                 log2_bound: bound,
             }));
@@ -110,7 +137,7 @@ impl Integers {
     /// [`Error::Mismatch`] for no value or one out of range, and failures of the device.
     pub fn constants<T: Integer, P: Copy + Into<T::Plain>>(&self, values: &[P]) -> Result<T> {
         let messages = crate::host::messages::<T, P>(values)?;
-        let words = LweCiphertexts::trivial(self.0.server.set(), &messages, 2 << MESSAGE_BITS)?;
+        let words = LweCiphertexts::trivial(self.0.server.set(), &messages, PLAINTEXT)?;
         self.upload(&Encrypted::new(words, values.len()))
     }
 

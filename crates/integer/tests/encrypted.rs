@@ -133,6 +133,21 @@ fn conditions() {
         assert_eq!(t.down(&x.or(known).expect("any")), map(&a, &b, |a, _| a | known));
         assert_eq!(t.down(&x.xor(known).expect("any")), map(&a, &b, |a, _| a ^ known));
     }
+    // Of conditions that are known a choice leaves less.
+    type Choice = fn(bool, bool) -> bool;
+    let choices: [(FheBool, Choice); 8] = [
+        (x.select(&y, true).expect("alike"), |x, y| !x || y),
+        (x.select(&y, false).expect("alike"), |x, y| x && y),
+        (x.select(true, &y).expect("alike"), |x, y| x || y),
+        (x.select(false, &y).expect("alike"), |x, y| !x && y),
+        (x.select(true, false).expect("known"), |x, _| x),
+        (x.select(false, true).expect("known"), |x, _| !x),
+        (x.select(true, true).expect("known"), |_, _| true),
+        (x.select(false, false).expect("known"), |_, _| false),
+    ];
+    for (index, (chosen, want)) in choices.iter().enumerate() {
+        assert_eq!(t.down(chosen), map(&a, &b, want), "choice {index}");
+    }
     let chosen: FheBool = x.select(&y, &x).expect("alike");
     assert_eq!(t.down(&chosen), map(&a, &b, |a, b| if a { b } else { a }));
     assert_eq!(t.down(&y.to_uint::<8>().expect("any")), [0, 1, 0, 1]);
@@ -199,12 +214,19 @@ fn what_does_not_fit_is_refused() {
     let stranger: FheUint<8> = other.up(&[1u8, 2]);
     refused(x.add(&longer), "equally long");
     refused(x.add(&stranger), "two servers");
-    refused(x.add(256u32), "256 does not fit FheUint8");
+    refused(x.add(256u32), "a number does not fit FheUint8");
     refused(t.up::<FheInt<8>, _>(&[1i8]).add(-129i16), "does not fit FheInt8");
-    refused(FheUint::<4>::encrypt(&t.client, &[16u8]), "16 does not fit FheUint4");
+    refused(FheUint::<4>::encrypt(&t.client, &[16u8]), "a number does not fit FheUint4");
     refused(FheUint::<4>::encrypt::<u8>(&t.client, &[]), "at least one");
+    // Sets that no server takes: digits that share a ciphertext, and too much noise.
+    for (name, why) in [("STD128", "GIRIH_2_2 and TFHERS_2_2 are sets"), ("M3_R5", "as GIRIH_2_2")]
+    {
+        let set = ParameterSet::by_name(name).expect("built in");
+        let client = ClientKey::generate(&set).expect("a key");
+        refused(FheUint::<4>::encrypt(&client, &[1u8]), why);
+        refused(girih_integer::Encrypted::<FheUint<4>>::encrypt_seeded(&client, &[1u8]), why);
+    }
     refused(t.integers.download(&stranger), "another server");
-    refused(x.equal(1u8).expect("fits").select::<FheBool>(true, false), "take `and`");
     let sent = FheUint::<8>::encrypt(&other.client, &[1u8]).expect("in range");
     refused(t.integers.upload(&sent), "client key");
     refused(sent.decrypt(&t.client), "client key");
@@ -212,6 +234,17 @@ fn what_does_not_fit_is_refused() {
     let messages = t.client.encrypt_messages(&[5, 0], 4).expect("of four bits");
     let wrong = Encrypted::<FheUint<4>>::from_ciphertexts(messages, 1).expect("as many");
     refused(wrong.decrypt(&t.client), "decrypts to none");
+    // Messages of another width.
+    let narrow = t.client.encrypt_messages(&[1, 0], 2).expect("of two bits");
+    let taken = Encrypted::<FheUint<4>>::from_ciphertexts(narrow.clone(), 1);
+    refused(taken, "8 fill the circle");
+    let digits = Encrypted::<FheUint<4>>::encrypt(&t.client, &[1u8]).expect("in range");
+    let (mut bytes, own) = (digits.to_bytes().expect("small"), digits.ciphertexts().to_bytes());
+    bytes.truncate(bytes.len() - own.expect("small").len());
+    bytes.extend(narrow.to_bytes().expect("small"));
+    refused(Encrypted::<FheUint<4>>::from_bytes(&bytes), "8 fill the circle");
+    let down = t.integers.download(&x.add(&x).expect("alike")).expect("its own");
+    assert_eq!(down.ciphertexts().plaintext_modulus(), Some(32));
     for (set, part) in [("INSECURE_TOY", "norm 3"), ("INSECURE_INTEGERS_R2", "packing 1")] {
         let error = toy_of(set, 1).map(|_| ()).expect_err(part);
         assert!(error.to_string().contains(part), "{error}");

@@ -69,7 +69,7 @@ pub fn bits(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Values<bool>> {
             .map(|bit| match bit {
                 0 => Ok(false),
                 1 => Ok(true),
-                _ => Err(PyValueError::new_err(format!("{what} must be 0 or 1, not {bit}"))),
+                _ => Err(PyValueError::new_err(format!("{what} must be 0 or 1, and one is not"))),
             })
             .collect::<PyResult<_>>()?,
         _ => return Err(wrong_type(what, "booleans, or the integers 0 and 1", &array)),
@@ -91,7 +91,7 @@ pub fn integers(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Values<u64>> {
             .into_iter()
             .map(|m| {
                 u64::try_from(m).map_err(|_| {
-                    PyValueError::new_err(format!("{what} must not be negative, but one is {m}"))
+                    PyValueError::new_err(format!("{what} must not be negative, but one is"))
                 })
             })
             .collect::<PyResult<_>>()?,

@@ -98,7 +98,7 @@ def test_wide_ports_are_bits():
         ({"a": [1, 2]}, '"b" is missing'),
         ({"a": 1, "b": 1, "c": 1}, 'no input "c"; there are a, b'),
         ({"a": [1, 2], "b": [1, 2, 3]}, "has 2 values where another has 3"),
-        ({"a": 16, "b": 1}, "16, which does not fit 4 bits"),
+        ({"a": 16, "b": 1}, "a number that does not fit 4 bits"),
         ({"a": -1, "b": 1}, "must not be negative"),
     ],
 )

@@ -223,7 +223,7 @@ def test_trees_are_as_deep_as_they_like():
     ("work", "error", "message"),
     [
         (lambda c: c.encrypt([0.5]), TypeError, "booleans"),
-        (lambda c: c.encrypt([2]), ValueError, "0 or 1, not 2"),
+        (lambda c: c.encrypt([2]), ValueError, "0 or 1, and one is not"),
         (lambda c: c.encrypt([]), ValueError, "empty"),
         (lambda c: c.encrypt([4], bits=2), ValueError, "does not fit 2 bits"),
         (lambda c: c.encrypt([-1], bits=2), ValueError, "negative"),

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 const MAGIC: [u8; 4] = *b"GRIH";
 
 /// Raised with every change of what follows, including what mask seeds expand to.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
 /// Where the length of everything stands.
 const LENGTH: std::ops::Range<usize> = 8..16;
@@ -68,6 +68,10 @@ fn describe(version: u16) -> &'static str {
         4 => {
             " (of girih before ciphertexts carried the variance of their errors: make the keys and \
              ciphertexts anew)"
+        }
+        5 => {
+            " (of girih 0.1, before ciphertexts carried the width of their messages and a declared \
+             bound of their slots: make the keys and ciphertexts anew)"
         }
         _ => "",
     }

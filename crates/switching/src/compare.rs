@@ -297,7 +297,9 @@ impl<'s> Comparator<'s> {
             Some(m) => (clear + set).wrapping_sub(low(m)) & mask,
         };
         let function = Function::new(input_bits, self.result_bits()?, value)?;
-        self.switch.to_ckks(&self.large.function(bits, &function)?)
+        // Read in the function's own steps.
+        let bits = bits.clone().with_plaintext_modulus(None)?;
+        self.switch.to_ckks(&self.large.function(&bits, &function)?)
     }
 
     /// Halves each list of bits by OR, all in one batch.

@@ -2,9 +2,11 @@
 
 mod linear;
 mod noise;
+mod plaintext;
 mod seeded;
 
 pub(crate) use noise::check_variance;
+pub(crate) use plaintext::{BITS, check_plaintext, check_room, common_plaintext};
 
 pub use noise::Decryption;
 pub(crate) use noise::largest_variance;
@@ -16,7 +18,7 @@ use crate::{ClientKey, Error, KeyId, ParameterSet, Result, error};
 use girih_backend::BootstrapShape;
 use girih_ring::constant_time::{switch_from_power, switch_to_power};
 use girih_rlwe::MaskSeed;
-use girih_rlwe::wire::{self, Opened};
+use girih_rlwe::wire::{self, Bytes, Opened};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
@@ -38,7 +40,9 @@ const MIN_LOG2_MODULUS: u32 = 3;
 /// none and go with any key.
 ///
 /// A batch also carries the variance of its errors, by the noise model, which every operation adds
-/// to ([`LweCiphertexts::variance`]): what would fail too often is refused before it runs.
+/// to ([`LweCiphertexts::variance`]): what would fail too often is refused before it runs. And it
+/// carries how many messages fill the circle ([`LweCiphertexts::plaintext_modulus`]), so that a
+/// table of messages of another width is refused.
 #[derive(Clone, PartialEq)]
 pub struct LweCiphertexts {
     set: ParameterSet,
@@ -46,6 +50,7 @@ pub struct LweCiphertexts {
     log2_modulus: u32,
     /// Of the error of any message, in units of the modulus.
     variance: f64,
+    plaintext_modulus: Option<u64>,
     words: Vec<u32>,
 }
 
@@ -106,7 +111,8 @@ impl LweCiphertexts {
             );
         }
         let variance = noise::bootstrapped(set, log2_modulus);
-        Ok(Self { set: set.clone(), key: None, log2_modulus, variance, words })
+        let set = set.clone();
+        Ok(Self { set, key: None, log2_modulus, variance, plaintext_modulus: None, words })
     }
 
     /// The same ciphertexts, said to be under the client key `key`: for words that were made
@@ -125,7 +131,8 @@ impl LweCiphertexts {
     pub(crate) fn named(&self, set: &ParameterSet) -> Result<Self> {
         Ok(Self::from_words_at(set, self.log2_modulus, self.words.clone())?
             .under(self.key)
-            .noisy(self.variance))
+            .noisy(self.variance)
+            .encoding(self.plaintext_modulus))
     }
 
     /// Ciphertexts of known messages, without mask or secret: `m q / modulus` in each body.
@@ -161,7 +168,8 @@ impl LweCiphertexts {
             }
         }
         let variance = noise::encoding(modulus);
-        Ok(Self { set: set.clone(), key: None, log2_modulus, variance, words })
+        let (set, plaintext_modulus) = (set.clone(), Some(modulus));
+        Ok(Self { set, key: None, log2_modulus, variance, plaintext_modulus, words })
     }
 
     /// Constant bits for gates.
@@ -211,7 +219,8 @@ impl LweCiphertexts {
     /// One batch after the other; all are taken to have the errors of the one with the largest.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for no batches, or batches that differ in set, key or modulus.
+    /// [`Error::Mismatch`] for no batches, or batches that differ in set, key, modulus or width of
+    /// messages.
     pub fn concatenate(batches: &[&Self]) -> Result<Self> {
         let Some(first) = batches.first() else {
             return error::mismatch("there must be at least one batch");
@@ -229,6 +238,7 @@ impl LweCiphertexts {
             key: KeyId::common(batches.iter().map(|b| b.key))?,
             log2_modulus: first.log2_modulus,
             variance: batches.iter().fold(0.0, |most, b| most.max(b.variance)),
+            plaintext_modulus: common_plaintext(batches.iter().map(|b| b.plaintext_modulus))?,
             words,
         })
     }
@@ -249,7 +259,9 @@ impl LweCiphertexts {
 
     /// Other words of the same set and key, with the same errors.
     fn with_words(&self, log2_modulus: u32, words: Vec<u32>) -> Self {
-        Self { set: self.set.clone(), key: self.key, log2_modulus, variance: self.variance, words }
+        let (set, key, variance) = (self.set.clone(), self.key, self.variance);
+        let plaintext_modulus = self.plaintext_modulus;
+        Self { set, key, log2_modulus, variance, plaintext_modulus, words }
     }
 
     /// Refuses ciphertexts under another client key; `why` says why they must be under `key`.
@@ -273,10 +285,14 @@ impl LweCiphertexts {
     /// # Errors
     /// [`Error::Malformed`] if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        // Seven bits a byte.
-        let room = self.words.len() * self.log2_modulus.min(32).div_ceil(7) as usize;
-        let payload = (self.log2_modulus, self.variance, &self.words);
-        Ok(wire::encode(CIPHERTEXTS, &self.set, self.key, room, &payload)?)
+        // Whole bytes, whatever the word is: the length depends on the shape alone.
+        let (each, width) = (word_bytes(self.log2_modulus), width(self.set.shape()));
+        let mut bytes = Vec::with_capacity(self.words.len() / width * each);
+        for word in self.words.chunks_exact(width) {
+            bytes.extend(&get(word).to_le_bytes()[..each]);
+        }
+        let payload = (self.log2_modulus, self.variance, self.plaintext_modulus, Bytes(&bytes));
+        Ok(wire::encode(CIPHERTEXTS, &self.set, self.key, bytes.len(), &payload)?)
     }
 
     /// Reads and checks what [`LweCiphertexts::to_bytes`] wrote. What they say of their errors is
@@ -301,8 +317,28 @@ impl LweCiphertexts {
 
     fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
         let key = opened.key;
-        let (set, (log2_modulus, variance, words)): (_, (_, f64, _)) = opened.payload()?;
-        Self::from_words_at(&set, log2_modulus, words)?.under(key).with_variance(variance)
+        let what = "ciphertexts";
+        let (set, payload): (_, (_, f64, Option<u64>, &[u8])) = opened.payload()?;
+        let (log2_modulus, variance, plaintext_modulus, bytes) = payload;
+        if let Err(why) = check_log2_modulus(&set, log2_modulus) {
+            return error::malformed(what, why);
+        }
+        let (each, width) = (word_bytes(log2_modulus), width(set.shape()));
+        if !bytes.len().is_multiple_of(each) {
+            let why = format!("{} bytes are no whole number of words of {each}", bytes.len());
+            return error::malformed(what, why);
+        }
+        let mut words = vec![0; bytes.len() / each * width];
+        for (word, bytes) in words.chunks_exact_mut(width).zip(bytes.chunks_exact(each)) {
+            let mut whole = [0; 8];
+            whole[..each].copy_from_slice(bytes);
+            put(word, u64::from_le_bytes(whole));
+        }
+        Self::from_words_at(&set, log2_modulus, words)?
+            .under(key)
+            .with_variance(variance)?
+            .with_plaintext_modulus(plaintext_modulus)
+            .or_else(|error| error::malformed(what, error.to_string()))
     }
 
     pub(crate) fn encrypt(
@@ -385,6 +421,11 @@ fn draw_masks(set: &ParameterSet, seed: &MaskSeed, log2_modulus: u32, words: &mu
 /// 32-bit words of one word of a ciphertext.
 fn width(shape: &BootstrapShape) -> usize {
     if shape.is_torus() { 2 } else { 1 }
+}
+
+/// Bytes of a serialized word.
+fn word_bytes(log2_modulus: u32) -> usize {
+    log2_modulus.div_ceil(8) as usize
 }
 
 /// A word of one or two halves.
@@ -489,11 +530,9 @@ fn check_messages(
             messages.len()
         ));
     }
-    if let Some(index) = messages.iter().position(|&m| m >= modulus) {
-        return error::mismatch(format!(
-            "message {index} is {}, which is not below {modulus}",
-            messages[index]
-        ));
+    // Messages may be secret: the error says neither which it is nor what it is.
+    if messages.iter().any(|&m| m >= modulus) {
+        return error::mismatch(format!("a message is not below {modulus}"));
     }
     Ok(())
 }

@@ -81,7 +81,7 @@ fn words_that_change_places_are_found() {
 #[test]
 fn the_format_is_pinned() {
     let pins = everything().map(|(name, bytes, _)| {
-        assert_eq!(bytes[..7], *b"GRIH\x05\x00\x01", "{name}");
+        assert_eq!(bytes[..7], *b"GRIH\x06\x00\x01", "{name}");
         assert_eq!(bytes[8..HEADER], (bytes.len() as u64).to_le_bytes(), "{name}");
         let (front, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
         assert_eq!(checksum, &blake3::hash(front).as_bytes()[..CHECKSUM], "{name}");
@@ -91,9 +91,9 @@ fn the_format_is_pinned() {
     assert_eq!(
         pins,
         [
-            "client key: 1198 bytes, ab46121f81db58a56372d6f310372b3b",
-            "evaluation keys: 4861713 bytes, bc39587ef7e554d380bf0a8bdc986231",
-            "ciphertexts: 481 bytes, ca3bbb38090fc723526553fcbf6e3054",
+            "client key: 1198 bytes, 391d43f4bf117baafb7792e6023aace0",
+            "evaluation keys: 4861713 bytes, 68b94b64efc55ddb71cad6ac3a575a50",
+            "ciphertexts: 515 bytes, 11419693a41c2b6fe7a33ab87c2833bf",
         ]
     );
     assert_eq!(client().key_id().to_string(), "02ab06b22c2f583002cc4276a721d1dd");

@@ -284,6 +284,10 @@ fn what_does_not_belong_together_is_refused() {
     refuse(c.server.floor(&a, 5).err(), "1 to 4 at a time");
     refuse(c.server.less(&a, &b).err(), "must be the same");
     refuse(c.server.argmax(&[&a]).err(), "2 to 256");
+    // Of another width than the modulus has here.
+    let wide = c.client.encrypt_at(&[1, 2], 1 << 11, 17).expect("room");
+    refuse(c.server.sign(&wide).err(), "2048 fill the modulus 2^17");
+    refuse(c.server.less(&a, &wide).err(), "4096 do");
     refuse(c.server.gate(girih_tfhe::Gate::And, &a, &a).err(), "2^17");
     refuse(
         c.server.function(&a, &Function::new(3, 3, |m| m).expect("fits")).err(),

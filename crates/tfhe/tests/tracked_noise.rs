@@ -129,24 +129,37 @@ fn a_gate_of_one_bit() {
     let got = server.gate(Gate::Nand, &a, &mixed).expect("runs");
     let want = [false, true, false, false, true, true];
     assert_eq!(client.decrypt_bits(&got).expect("bits"), want);
-    // Where one is no function of one bit, its error counts twice.
-    let failures = [
-        refused("majority", {
-            server.limit_failure(-110.0).expect("below 0");
-            server.majority(&a, &a, &other)
-        }),
-        refused("mux", server.mux(&a, &a, &other)),
-    ];
-    let model = server.noise_model();
-    let twice = model.log2_failure_input(64.0, 5.0 * 3.19 * 3.19);
-    assert!((failures[0] - twice).abs() < 1e-6, "{failures:?} {twice}");
-    // So it does on the device. Where a mux sums `NOT a` and a, their errors cancel.
+    let error = 3.0 * 3.19 * 3.19;
+    let alone = server.noise_model().log2_failure_input(64.0, error);
+    server.limit_failure(alone - 1.0).expect("below 0");
+    refused("majority", server.majority(&a, &other, &mixed.not()));
+    // Two of three that are one decide, whatever the bound is, and take no bootstrapping.
+    let [x, y] = [&a, &other];
+    for three in [[x, x, y], [x, y, x], [y, x, x], [x, x, x]] {
+        let majority = server.majority(three[0], three[1], three[2]).expect("no noise");
+        assert_eq!((majority.words(), majority.plaintext_modulus()), (a.words(), Some(4)));
+    }
     let on_device = server.upload(&other).expect("fits");
-    let failure = refused("majority", server.majority(&resident, &resident, &on_device));
-    assert!((failure - twice).abs() < 1e-6, "{failure} {twice}");
-    refused("mux", server.mux(&resident, &resident, &on_device));
+    let majority = server.majority(&resident, &on_device, &resident).expect("no noise");
+    assert_eq!(server.download(&majority).expect("alive").words(), a.words());
+    server.limit_failure(alone).expect("below 0");
+    // In the second ciphertext two are the same, in the others none.
+    let third = client.encrypt_bits(&[false; 6]).expect("whole");
+    let got = server.majority(&a, &mixed, &third).expect("as its bound says");
+    assert_eq!(client.decrypt_bits(&got).expect("bits"), plain);
     server.limit_failure(-100.0).expect("below 0");
-    server.mux(&a, &other, &a).expect("no worse than another");
+    // `y` is all true and `third` all false.
+    for (three, want) in [
+        ([x, x, y], [true; 6]),
+        ([x, y, x], plain),
+        ([x, x, x], plain),
+        ([x, &third, x], [false; 6]),
+        ([x, x, &third], plain),
+        ([&third, y, y], [true; 6]),
+    ] {
+        let got = server.mux(three[0], three[1], three[2]).expect("no error twice over");
+        assert_eq!(client.decrypt_bits(&got).expect("bits"), want);
+    }
 }
 
 /// What gave 39 wrong messages of 64 without a word, and what takes no more than a weight.

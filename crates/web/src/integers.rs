@@ -20,7 +20,7 @@ macro_rules! of_width {
 fn encrypt<const BITS: u32>(client: &ClientKey, values: &[f64]) -> Result<Vec<u8>> {
     let plain = |&value: &f64| match value {
         v if v.fract() == 0.0 && (0.0..f64::from(BITS).exp2()).contains(&v) => Ok(v as u32),
-        v => refuse(format!("{v} is no integer of {BITS} bits: 0 to 2^{BITS} - 1 are")),
+        _ => refuse(format!("a value is no integer of {BITS} bits: 0 to 2^{BITS} - 1 are")),
     };
     let values = values.iter().map(plain).collect::<Result<Vec<u32>>>()?;
     Ok(FheUint::<BITS>::encrypt(&client.0, &values)?.to_bytes()?)
@@ -36,7 +36,7 @@ impl ClientKey {
     /// Encrypts integers from 0 to 2^`bits` - 1, where `bits` is 8, 16 or 32.
     ///
     /// # Errors
-    /// Naming the number that is none of these; for a set that has no room for messages of four
+    /// For a number that is none of these (the error does not say which); for a set that has no room for messages of four
     /// bits.
     #[wasm_bindgen(js_name = encryptIntegers)]
     pub fn encrypt_integers(&self, bits: u32, values: &[f64]) -> Result<Vec<u8>> {

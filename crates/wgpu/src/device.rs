@@ -1,11 +1,12 @@
 //! Finding and opening adapters.
 
-use crate::Profile;
 use crate::bootstrap::choices::Rolled;
 use crate::bootstrap::engine::WgpuEngine;
-use crate::bootstrap::plan::WgpuPlan;
+use crate::bootstrap::plan::{Target, WgpuPlan};
 use crate::poly::kernels::Kernels;
 use crate::runtime::gpu::{Gpu, name_of};
+use crate::runtime::instance::instance;
+use crate::{Profile, Vendor};
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit,
@@ -44,6 +45,7 @@ pub struct OpenOptions {
 pub struct WgpuBackend {
     info: DeviceInfo,
     profile: Profile,
+    vendor: Vendor,
     rolled: Option<Rolled>,
     gpu: Arc<Gpu>,
     poly_kernels: Arc<Kernels>,
@@ -82,7 +84,7 @@ fn adapters() -> Vec<Found> {
     // A buffer beyond what the driver says is left is refused, instead of being swapped out or
     // ending the process.
     descriptor.memory_budget_thresholds.for_resource_creation = Some(MEMORY_PERCENT);
-    let instance = wgpu::Instance::new(descriptor);
+    let instance = instance(descriptor);
     let (mut real, mut software) = (Vec::new(), Vec::new());
     let mut all = block_on(instance.enumerate_adapters(wgpu::Backends::all()));
     all.sort_by_key(|adapter| rank(adapter.get_info().device_type));
@@ -266,12 +268,17 @@ impl WgpuBackend {
         let info = describe(id, &adapter, profile, &limits);
         let checked = options.checked.unwrap_or(cfg!(debug_assertions));
         let gpu = Arc::new(Gpu::open(&adapter, features, limits, checked)?);
-        Ok(Self { info, profile, rolled: options.rolled, gpu, poly_kernels: Arc::default() })
+        let (vendor, rolled) = (Vendor::of(adapter.get_info().vendor), options.rolled);
+        Ok(Self { info, profile, vendor, rolled, gpu, poly_kernels: Arc::default() })
     }
 
     /// The arithmetic in use.
     pub fn profile(&self) -> Profile {
         self.profile
+    }
+
+    fn target(&self) -> Target<'_> {
+        Target { device: &self.info, vendor: self.vendor, profile: self.profile }
     }
 
     pub(crate) fn gpu(&self) -> &Arc<Gpu> {
@@ -304,8 +311,7 @@ impl WgpuBackend {
             return Err(other_backend());
         }
         let (options, source) = choose_plan(&self.identity(), keys.shape(), options, progress)?;
-        let plan =
-            WgpuPlan::new(keys.shape(), self.profile, &self.info, &options.plan, self.rolled)?;
+        let plan = WgpuPlan::new(keys.shape(), self.target(), &options.plan, self.rolled)?;
         WgpuEngine::load(Arc::clone(&self.gpu), plan, source, beside, keys, progress)
     }
 }
@@ -339,7 +345,7 @@ impl Loader for WgpuBackend {
     }
 
     fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>> {
-        let plans = WgpuPlan::alternatives(shape, self.profile, &self.info)?;
+        let plans = WgpuPlan::alternatives(shape, self.target())?;
         let options = |plan| LoadOptions::default().with_transform(Transform::Ntt).with_plan(plan);
         Ok(plans.into_iter().map(options).collect())
     }

@@ -17,7 +17,7 @@ mod runtime;
 pub use bootstrap::choices::Rolled;
 #[cfg(not(target_arch = "wasm32"))]
 pub use bootstrap::kernels::{KernelVariant, desktop_gpu, kernel_variants};
-pub use bootstrap::plan::{Tile, WgpuPlan};
+pub use bootstrap::plan::{Target, Tile, WgpuPlan};
 pub use bootstrap::tables::Tables;
 pub use bootstrap::variant::Kernel;
 pub use device::{OpenOptions, WgpuBackend, enumerate};
@@ -27,3 +27,4 @@ pub use poly::kernels::{PolyBuild, PolyKernel};
 #[cfg(not(target_arch = "wasm32"))]
 pub use runtime::check::KernelCheck;
 pub use runtime::profile::Profile;
+pub use runtime::vendor::Vendor;

@@ -1,7 +1,6 @@
 //! Encrypted conditions.
 
-use super::{FheInt, FheUint, Integer, Other, sealed};
-use crate::error::mismatch;
+use super::{Argument, FheInt, FheUint, Integer, Other, sealed};
 use crate::host::Encrypted;
 use crate::operations::{Logic, Operation};
 use crate::record::Values;
@@ -84,7 +83,7 @@ impl FheBool {
         let operation = Operation::ConditionLogic(logic);
         match (logic, other) {
             (_, Other::Array(other)) => {
-                let other = super::Argument::Array(other.array());
+                let other = Argument::Array(other.array());
                 Ok(Self(self.0.run(operation, false, &[other])?))
             }
             // What a known value leaves of a condition: itself, its opposite, or nothing.
@@ -140,14 +139,28 @@ impl FheBool {
         off: impl Into<Other<'a, T>>,
     ) -> Result<T> {
         let (on, off) = (on.into(), off.into());
-        let is_condition = T::digits() == 1;
-        if is_condition && !matches!((&on, &off), (Other::Array(_), Other::Array(_))) {
-            return mismatch(
-                "a choice among conditions that are known: take `and`, `or` and `not` instead",
-            );
+        let (on, off) = (on.argument()?, off.argument()?);
+        Ok(T::wrap(match T::digits() {
+            1 => self.select_condition(on, off)?,
+            _ => self.0.run(Operation::Select, false, &[on, off])?,
+        }))
+    }
+
+    /// A choice among conditions: of what is known, less than a choice is left.
+    fn select_condition(&self, on: Argument<'_>, off: Argument<'_>) -> Result<Array> {
+        let logic =
+            |of: Self, logic, other| of.0.run(Operation::ConditionLogic(logic), false, &[other]);
+        match (known(on), known(off)) {
+            (None, None) => self.0.run(Operation::ConditionSelect, false, &[on, off]),
+            (Some(true), None) => logic(self.clone(), Logic::Or, off),
+            (Some(false), None) => logic(self.not()?, Logic::And, off),
+            (None, Some(true)) => logic(self.not()?, Logic::Or, on),
+            (None, Some(false)) => logic(self.clone(), Logic::And, on),
+            (Some(true), Some(false)) => Ok(self.0.clone()),
+            (Some(false), Some(true)) => Ok(self.not()?.0),
+            (Some(true), Some(true)) => Ok(self.or(true)?.0),
+            (Some(false), Some(false)) => Ok(self.and(false)?.0),
         }
-        let operation = if is_condition { Operation::ConditionSelect } else { Operation::Select };
-        Ok(T::wrap(self.0.run(operation, false, &[on.argument()?, off.argument()?])?))
     }
 
     /// 1 where the condition holds, else 0: one look-up.
@@ -166,5 +179,13 @@ impl FheBool {
     pub fn to_int<const BITS: u32>(&self) -> Result<FheInt<BITS>> {
         let digits = FheInt::<BITS>::digits();
         Ok(FheInt::wrap(self.0.run(Operation::FromCondition(digits), false, &[])?))
+    }
+}
+
+/// A condition that is known.
+fn known(argument: Argument<'_>) -> Option<bool> {
+    match argument {
+        Argument::Array(_) => None,
+        Argument::Plain { value, .. } => Some(value != 0),
     }
 }

@@ -74,7 +74,12 @@ macro_rules! number {
                 const { check_bits(BITS) };
                 let unused = u128::BITS - BITS;
                 if value << unused >> unused != value {
-                    return mismatch(format!("{value} does not fit {}", Self::NAME));
+                    // It may be secret: what it is is not said.
+                    let (least, most) = (<$plain>::MIN >> unused, <$plain>::MAX >> unused);
+                    return mismatch(format!(
+                        "a number does not fit {}, which holds {least} to {most}",
+                        Self::NAME
+                    ));
                 }
                 Ok((value as u128) << unused >> unused)
             }

@@ -149,7 +149,7 @@ impl Kind {
                 Ok(condition) => Ok(Plain::Bool(condition)),
                 Err(_) => Err(PyTypeError::new_err(format!(
                     "a condition is True or False, not {}",
-                    value.repr()?
+                    value.get_type().name()?
                 ))),
             };
         }
@@ -163,7 +163,8 @@ impl Kind {
             Self::Int(_) => index.extract().map(Plain::Whole),
             _ => index.extract().map(Plain::Natural),
         };
-        let unfit = |_| Failure::mismatch(format!("{index} does not fit {self}"));
+        // It may be secret: what it is is not said.
+        let unfit = |_| Failure::mismatch(format!("a number does not fit {self}"));
         Ok(plain.map_err(unfit)?)
     }
 }

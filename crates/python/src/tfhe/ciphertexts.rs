@@ -137,8 +137,8 @@ impl Ciphertexts {
                         let why = format!("messages of {bits} bits: there must be 1 to 62");
                         return Err(Failure::mismatch(why).into());
                     }
-                    (_, Some(message)) => {
-                        let why = format!("message {message} does not fit {bits} bits");
+                    (_, Some(_)) => {
+                        let why = format!("a message does not fit {bits} bits");
                         return Err(Failure::mismatch(why).into());
                     }
                 };

@@ -281,7 +281,9 @@ impl LargeServerKey {
         self.server.key_id().to_string()
     }
 
-    /// a < b, as bits for gates: right where a - b fits in two's complement.
+    /// a < b, as bits for gates. Right where a - b fits in two's complement, so for messages below
+    /// half their range: of 12 bits those below 2048, and 4095 is taken for -1. The same holds for
+    /// less_or_equal, max, min and argmax, and nothing refuses others, which nobody can see.
     fn less(
         &self,
         py: Python<'_>,
@@ -291,7 +293,7 @@ impl LargeServerKey {
         self.call(py, &[a, b], Encoding::Bits, |server, x| server.less(x[0], x[1]))
     }
 
-    /// a <= b, as bits for gates.
+    /// a <= b, as bits for gates, of messages below half their range: see less.
     fn less_or_equal(
         &self,
         py: Python<'_>,
@@ -301,7 +303,7 @@ impl LargeServerKey {
         self.call(py, &[a, b], Encoding::Bits, |server, x| server.less_or_equal(x[0], x[1]))
     }
 
-    /// a == b, as bits for gates.
+    /// a == b, as bits for gates, of all messages.
     fn equal(
         &self,
         py: Python<'_>,
@@ -311,7 +313,7 @@ impl LargeServerKey {
         self.call(py, &[a, b], Encoding::Bits, |server, x| server.equal(x[0], x[1]))
     }
 
-    /// The larger of each pair.
+    /// The larger of each pair, of messages below half their range: see less.
     fn max(
         &self,
         py: Python<'_>,
@@ -321,7 +323,7 @@ impl LargeServerKey {
         self.call(py, &[a, b], Encoding::Large, |server, x| server.max(x[0], x[1]))
     }
 
-    /// The smaller of each pair.
+    /// The smaller of each pair, of messages below half their range: see less.
     fn min(
         &self,
         py: Python<'_>,
@@ -375,7 +377,7 @@ impl LargeServerKey {
     }
 
     /// Which of several arrays holds the largest message, place by place: the bits of its index,
-    /// lowest first.
+    /// lowest first. Of messages below half their range: see less.
     fn argmax(
         &self,
         py: Python<'_>,

@@ -206,8 +206,8 @@ fn column(what: &str, width: usize, value: &Bound<'_, PyAny>) -> PyResult<(bool,
         );
         return Err(Failure::mismatch(why).into());
     }
-    if let Some(large) = integers.entries.iter().find(|&&v| width < 64 && v >> width != 0) {
-        let why = format!("{what} is {large}, which does not fit {width} bits");
+    if integers.entries.iter().any(|&v| width < 64 && v >> width != 0) {
+        let why = format!("{what} has a number that does not fit {width} bits");
         return Err(Failure::mismatch(why).into());
     }
     let bits = |v: &u64| (0..width).map(|i| v >> i & 1 == 1).collect();

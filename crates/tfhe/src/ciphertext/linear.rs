@@ -1,6 +1,6 @@
 //! What needs no keys: sums, negation, other moduli.
 
-use super::{LweCiphertexts, MIN_LOG2_MODULUS, get, noise, put, width};
+use super::{LweCiphertexts, MIN_LOG2_MODULUS, common_plaintext, get, noise, put, width};
 #[allow(unused_imports, reason = "the documentation names it")]
 use crate::Error;
 use crate::noise::{log2_misread, refuse};
@@ -35,7 +35,10 @@ impl LweCiphertexts {
         let bound = noise::default_bound(&first.set);
         let bit = log2_misread(2.0, first.log2_modulus, variance);
         refuse("a weighted sum, even of single bits,", bit, bound)?;
-        Ok(first.combine(terms, constant, key).noisy(variance))
+        // Of sums of different widths nobody knows what they stand for.
+        let plaintexts = terms.iter().map(|(c, _)| c.plaintext_modulus);
+        let plaintext = common_plaintext(plaintexts).unwrap_or(None);
+        Ok(first.combine(terms, constant, key).noisy(variance).encoding(plaintext))
     }
 
     /// Refuses a batch of another set, modulus or length.
@@ -100,7 +103,9 @@ impl LweCiphertexts {
         }
         let factor = 4f64.powi(log2_modulus as i32 - from as i32);
         let rounding = if log2_modulus < from { noise::rounding(&self.set) } else { 0.0 };
-        Ok(self.with_words(log2_modulus, words).noisy(self.variance * factor + rounding))
+        let plaintext = self.plaintext_modulus.filter(|p| p >> log2_modulus <= 1);
+        let variance = self.variance * factor + rounding;
+        Ok(self.with_words(log2_modulus, words).noisy(variance).encoding(plaintext))
     }
 
     /// The lowest part of every message: phases modulo `2^log2_modulus`, exactly.
@@ -110,7 +115,10 @@ impl LweCiphertexts {
     pub fn reduce(&self, log2_modulus: u32) -> Result<Self> {
         self.check_smaller(log2_modulus)?;
         let words = self.words.iter().map(|&w| w & ((1 << log2_modulus) - 1)).collect();
-        Ok(self.with_words(log2_modulus, words))
+        let log2_lost = self.log2_modulus - log2_modulus;
+        let plaintext = self.plaintext_modulus.filter(|p| p.is_power_of_two());
+        let plaintext = plaintext.map(|p| p >> log2_lost).filter(|&p| p >= 2);
+        Ok(self.with_words(log2_modulus, words).encoding(plaintext))
     }
 
     fn check_smaller(&self, log2_modulus: u32) -> Result<()> {

@@ -1,6 +1,8 @@
 //! Fresh ciphertexts as they travel: bodies, and the seed of the masks.
 
-use super::{LweCiphertexts, check_log2_modulus, check_variance, draw_masks, get, put, width};
+use super::{
+    LweCiphertexts, check_log2_modulus, check_modulus, check_variance, draw_masks, get, put, width,
+};
 use crate::keys::packed::PackedWords;
 use crate::wire::SEEDED_CIPHERTEXTS;
 use crate::{ClientKey, KeyId, ParameterSet, Result, error};
@@ -22,6 +24,7 @@ pub struct SeededCiphertexts {
     key: KeyId,
     log2_modulus: u32,
     variance: f64,
+    plaintext_modulus: u64,
     seed: MaskSeed,
     /// `[ciphertext][r]`.
     bodies: PackedWords,
@@ -74,6 +77,7 @@ impl SeededCiphertexts {
             key: client.key_id(),
             log2_modulus,
             variance: batch.variance(),
+            plaintext_modulus: modulus,
             seed,
             bodies: packed,
         })
@@ -96,6 +100,7 @@ impl SeededCiphertexts {
             key: Some(self.key),
             log2_modulus: self.log2_modulus,
             variance: self.variance,
+            plaintext_modulus: Some(self.plaintext_modulus),
             words,
         }
     }
@@ -113,6 +118,11 @@ impl SeededCiphertexts {
     /// log2 of the modulus.
     pub fn log2_modulus(&self) -> u32 {
         self.log2_modulus
+    }
+
+    /// How many messages fill the circle: see [`LweCiphertexts::plaintext_modulus`].
+    pub fn plaintext_modulus(&self) -> u64 {
+        self.plaintext_modulus
     }
 
     /// Number of ciphertexts.
@@ -137,7 +147,8 @@ impl SeededCiphertexts {
     /// [`Error::Malformed`](crate::Error::Malformed) if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let bodies = self.bodies.as_bytes();
-        let payload = (self.log2_modulus, self.variance, self.seed.as_bytes(), Bytes(bodies));
+        let (seed, plaintext) = (self.seed.as_bytes(), self.plaintext_modulus);
+        let payload = (self.log2_modulus, self.variance, plaintext, seed, Bytes(bodies));
         let room = bodies.len();
         Ok(wire::encode(SEEDED_CIPHERTEXTS, &self.set, Some(self.key), room, &payload)?)
     }
@@ -166,12 +177,16 @@ impl SeededCiphertexts {
     fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
         let what = "seeded ciphertexts";
         let key = opened.named_key()?;
-        let (set, (log2_modulus, variance, seed, bodies)): (_, (u32, f64, [u8; 32], &[u8])) =
-            opened.payload()?;
+        type Payload<'a> = (u32, f64, u64, [u8; 32], &'a [u8]);
+        let (set, payload): (_, Payload<'_>) = opened.payload()?;
+        let (log2_modulus, variance, plaintext_modulus, seed, bodies) = payload;
         if let Err(why) = check_log2_modulus(&set, log2_modulus) {
             return error::malformed(what, why);
         }
         check_variance(what, variance)?;
+        if let Err(error) = check_modulus(plaintext_modulus, log2_modulus) {
+            return error::malformed(what, error.to_string());
+        }
         let largest = largest(log2_modulus);
         let len = bodies.len() / PackedWords::width(largest);
         if len == 0 || !len.is_multiple_of(set.packing()) {
@@ -185,7 +200,7 @@ impl SeededCiphertexts {
             Err(why) => return error::malformed(what, why),
         };
         let seed = MaskSeed::from_bytes(seed);
-        Ok(Self { set, key, log2_modulus, variance, seed, bodies })
+        Ok(Self { set, key, log2_modulus, variance, plaintext_modulus, seed, bodies })
     }
 }
 
@@ -233,7 +248,7 @@ mod tests {
         let set = ParameterSet::by_name("INSECURE_TOY_R4").expect("built in");
         let client = ClientKey::generate_seeded_for_tests(&set, [4; 32]).expect("a toy");
         let read = |bodies: &[u8]| {
-            let payload = (9u32, 0.0f64, [1u8; 32], bodies);
+            let payload = (9u32, 0.0f64, 8u64, [1u8; 32], bodies);
             let key = Some(client.key_id());
             let bytes = wire::encode(SEEDED_CIPHERTEXTS, &set, key, 100, &payload).expect("small");
             SeededCiphertexts::from_bytes(&bytes)

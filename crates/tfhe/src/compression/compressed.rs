@@ -2,7 +2,7 @@
 
 use super::form::{BitReader, BitWriter, Form, Rounding, Wanted};
 use super::merge::{Merged, Merger};
-use crate::ciphertext::{check_variance, padded_modulus};
+use crate::ciphertext::{BITS, check_plaintext, check_variance, padded_modulus};
 use crate::noise::log2_misread;
 use crate::wire::COMPRESSED_RESULTS;
 use crate::{ClientKey, KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
@@ -79,6 +79,12 @@ impl Reading {
     pub fn messages(set: &ParameterSet, bits: u32) -> Result<Self> {
         let padded = padded_modulus(set, bits)?;
         Ok(Self { modulus: padded / 2, ..Self::bits() })
+    }
+
+    /// Refuses messages that are known to be of another width than `bits` bits.
+    pub fn check_messages(plaintext: Option<u64>, bits: u32) -> Result<()> {
+        let wanted = 2u64.checked_shl(bits).unwrap_or(0);
+        check_plaintext(plaintext, wanted, &format!("compression of messages of {bits} bits"))
     }
 
     fn scale(self) -> u64 {
@@ -217,6 +223,7 @@ impl LweCiphertexts {
     /// # Errors
     /// As [`LweCiphertexts::compress`].
     pub fn compress_bits(&self) -> Result<CompressedResults> {
+        check_plaintext(self.plaintext_modulus(), BITS, "compression of bits")?;
         self.compress_as(Reading::bits())
     }
 
@@ -226,7 +233,9 @@ impl LweCiphertexts {
     /// # Errors
     /// As [`LweCiphertexts::compress`].
     pub fn compress_messages(&self, bits: u32) -> Result<CompressedResults> {
-        self.compress_as(Reading::messages(self.set(), bits)?)
+        let reading = Reading::messages(self.set(), bits)?;
+        Reading::check_messages(self.plaintext_modulus(), bits)?;
+        self.compress_as(reading)
     }
 }
 
@@ -444,6 +453,7 @@ impl CompressedResults {
         let variance = self.variance * 4f64.powi(log2_modulus as i32);
         LweCiphertexts::from_words_at(&self.set, log2_modulus, words)?
             .under(self.key)
+            .encoding(Some(self.modulus))
             .with_variance(variance)
     }
 

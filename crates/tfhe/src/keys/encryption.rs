@@ -1,7 +1,7 @@
 //! What the owner of a client key makes and reads: ciphertexts, of messages and bits.
 
 use super::ClientKey;
-use crate::ciphertext::padded_modulus;
+use crate::ciphertext::{BITS, check_plaintext, check_room, padded_modulus};
 use crate::{CompressedResults, Decryption, LweCiphertexts, Result, SeededCiphertexts, error};
 
 impl ClientKey {
@@ -57,11 +57,9 @@ impl ClientKey {
     /// # Errors
     /// As [`ClientKey::encrypt`].
     pub fn encrypt_messages(&self, messages: &[u64], bits: u32) -> Result<LweCiphertexts> {
-        let messages_modulus = padded_modulus(self.set(), bits)?;
-        if let Some(m) = messages.iter().find(|&&m| m >= messages_modulus / 2) {
-            return error::mismatch(format!("message {m} does not fit {bits} bits"));
-        }
-        self.encrypt(messages, messages_modulus)
+        let modulus = padded_modulus(self.set(), bits)?;
+        check_room(messages, bits)?;
+        self.encrypt(messages, modulus)
     }
 
     /// Decrypts every slot: `round(modulus phase / q) mod modulus`,
@@ -77,10 +75,8 @@ impl ClientKey {
     /// Decrypts every slot, and says how near the nearest was to being read as another message.
     ///
     /// **The room is as secret as the key**, as [`ClientKey::phases`] are: it tells of errors,
-    /// which
-    /// give secrets away to whoever knows ciphertexts. It serves to see on one's own machine
-    /// whether
-    /// a computation has the room that it should. What may be shown is
+    /// which give secrets away to whoever knows ciphertexts. It serves to see on one's own machine
+    /// whether a computation has the room that it should. What may be shown is
     /// [`LweCiphertexts::log2_failure`], which looks at no secret.
     ///
     /// # Errors
@@ -100,7 +96,8 @@ impl ClientKey {
     /// which nor to what. Even that there was one says something of the secrets to whoever chose
     /// the ciphertexts: see SECURITY.md.
     pub fn decrypt_bits(&self, ciphertexts: &LweCiphertexts) -> Result<Vec<bool>> {
-        let values = self.decrypt(ciphertexts, 4)?;
+        check_plaintext(ciphertexts.plaintext_modulus(), BITS, "decryption of bits")?;
+        let values = self.decrypt(ciphertexts, BITS)?;
         if any_above(&values, 1) {
             return error::mismatch(format!(
                 "a message of {ciphertexts:?} decrypts to no bit: not made of bits, or too noisy"
@@ -116,6 +113,8 @@ impl ClientKey {
     /// has its padding bit set.
     pub fn decrypt_messages(&self, ciphertexts: &LweCiphertexts, bits: u32) -> Result<Vec<u64>> {
         let modulus = padded_modulus(self.set(), bits)?;
+        let what = format!("decryption of messages of {bits} bits");
+        check_plaintext(ciphertexts.plaintext_modulus(), modulus, &what)?;
         let values = self.decrypt(ciphertexts, modulus)?;
         if any_above(&values, modulus / 2 - 1) {
             return error::mismatch(format!(

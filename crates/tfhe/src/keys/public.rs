@@ -134,7 +134,10 @@ impl PublicKey {
             });
         }
         let variance = plain.variance() + self.variance();
-        Ok(LweCiphertexts::from_words(&self.set, words)?.under(Some(self.id)).noisy(variance))
+        Ok(LweCiphertexts::from_words(&self.set, words)?
+            .under(Some(self.id))
+            .noisy(variance)
+            .encoding(Some(modulus)))
     }
 
     /// Of `e u + e2 - e1 s`.
@@ -151,9 +154,7 @@ impl PublicKey {
     /// As [`ClientKey::encrypt_messages`].
     pub fn encrypt_messages(&self, messages: &[u64], bits: u32) -> Result<LweCiphertexts> {
         let modulus = crate::ciphertext::padded_modulus(&self.set, bits)?;
-        if let Some(m) = messages.iter().find(|&&m| m >= modulus / 2) {
-            return error::mismatch(format!("message {m} does not fit {bits} bits"));
-        }
+        crate::ciphertext::check_room(messages, bits)?;
         self.encrypt(messages, modulus)
     }
 

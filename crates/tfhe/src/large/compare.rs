@@ -6,18 +6,21 @@ use crate::{Gate, LweCiphertexts, Result, error};
 impl LargeServer {
     /// `a < b` for every pair, as bits for gates: the sign of the difference.
     ///
-    /// Right where the difference fits in two's complement, so for unsigned messages below half
-    /// their range, and for signed messages of a quarter of it either way. The errors of both
-    /// inputs add up.
+    /// Right where the difference fits in two's complement, so for unsigned messages **below half
+    /// their range**, and for signed messages of a quarter of it either way: of 12 bits, 1 is less
+    /// than 2047, and 4095 is taken for -1. What is encrypted cannot be looked at, so messages
+    /// outside of that are not refused, and the result is wrong; a parameter set with one bit more
+    /// has room for all. The errors of both inputs add up.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for batches that differ in length or modulus,
     /// and as [`LargeServer::sign`].
     pub fn less(&self, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
-        self.sign(&LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?)
+        self.sign(&self.difference(a, b)?)
     }
 
-    /// `a <= b` for every pair; see [`LargeServer::less`].
+    /// `a <= b` for every pair, right where [`LargeServer::less`] is: for unsigned messages below
+    /// half their range.
     ///
     /// # Errors
     /// As [`LargeServer::less`].
@@ -25,13 +28,13 @@ impl LargeServer {
         Ok(self.less(b, a)?.not())
     }
 
-    /// `a == b` for every pair: the signs of `a - b` and of `a - b - 1`,
+    /// `a == b` for every pair, over the whole range: the signs of `a - b` and of `a - b - 1`,
     /// in one batch, and one gate.
     ///
     /// # Errors
     /// As [`LargeServer::less`].
     pub fn equal(&self, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
-        let difference = LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?;
+        let difference = self.difference(a, b)?;
         let less_by_one = LweCiphertexts::weighted_sum(
             &[(&difference, 1)],
             -2 * self.parameters().beta() as i64,
@@ -41,8 +44,8 @@ impl LargeServer {
     }
 
     /// Which of several batches holds the largest message, place by place: the bits of its
-    /// position, least significant first, for gates. The first of equals wins. Messages are as for
-    /// [`LargeServer::less`].
+    /// position, least significant first, for gates. The first of equals wins. Right where
+    /// [`LargeServer::less`] is: for unsigned messages below half their range.
     ///
     /// All pairs are compared in one batch; a candidate that loses to none,
     /// by a tree of OR, is the one.
@@ -59,9 +62,7 @@ impl LargeServer {
         }
         let pairs: Vec<(usize, usize)> =
             (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j))).collect();
-        let difference = |&(i, j): &(usize, usize)| {
-            LweCiphertexts::weighted_sum(&[(candidates[i], 1), (candidates[j], -1)], 0)
-        };
+        let difference = |&(i, j): &(usize, usize)| self.difference(candidates[i], candidates[j]);
         let differences = pairs.iter().map(difference).collect::<Result<Vec<_>>>()?;
         let less =
             self.sign(&LweCiphertexts::concatenate(&differences.iter().collect::<Vec<_>>())?)?;

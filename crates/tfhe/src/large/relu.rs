@@ -44,21 +44,23 @@ impl LargeServer {
         self.result(words)
     }
 
-    /// The larger of every pair, `b + max(a - b, 0)`. Messages are as for [`LargeServer::less`].
+    /// The larger of every pair, `b + max(a - b, 0)`. Right where [`LargeServer::less`] is: for
+    /// unsigned messages below half their range.
     ///
     /// # Errors
     /// As [`LargeServer::relu`], and for batches that differ in length or modulus.
     pub fn max(&self, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
-        let over = self.relu(&LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?)?;
+        let over = self.relu(&self.difference(a, b)?)?;
         LweCiphertexts::weighted_sum(&[(b, 1), (&over, 1)], 0)
     }
 
-    /// The smaller of every pair, `a - max(a - b, 0)`. Messages are as for [`LargeServer::less`].
+    /// The smaller of every pair, `a - max(a - b, 0)`. Right where [`LargeServer::less`] is: for
+    /// unsigned messages below half their range.
     ///
     /// # Errors
     /// As [`LargeServer::max`].
     pub fn min(&self, a: &LweCiphertexts, b: &LweCiphertexts) -> Result<LweCiphertexts> {
-        let over = self.relu(&LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?)?;
+        let over = self.relu(&self.difference(a, b)?)?;
         LweCiphertexts::weighted_sum(&[(a, 1), (&over, -1)], 0)
     }
 }

@@ -3,6 +3,7 @@
 use super::gadget_plan::GadgetPlan;
 use super::rounds::{Floor, extract_sign, floor};
 use super::{LargeKeys, LargeOperation, LargeParameters};
+use crate::ciphertext::BITS;
 use crate::noise::refuse;
 use crate::server::Words;
 use crate::{DeviceCiphertexts, Function, KeyId, LweCiphertexts, Result, ServerKey, error};
@@ -228,7 +229,7 @@ impl LargeServer {
                 log2_q,
             )
         })?;
-        self.result(words)
+        Ok(self.result(words)?.encoding(Some(BITS)))
     }
 
     /// EvalDecomp: the digits of every message, least significant first, each under the modulus of
@@ -297,18 +298,40 @@ impl LargeServer {
         Ok(left)
     }
 
-    /// What this server computed.
+    /// What this server computed: messages that fill the modulus.
     pub(super) fn result(&self, words: Words<Vec<u32>>) -> Result<LweCiphertexts> {
-        let Words { words, log2_modulus, variance } = words;
+        let Words { words, log2_modulus, variance, .. } = words;
+        let plaintext = self.parameters.message_bits(log2_modulus).ok().map(|bits| 1 << bits);
         Ok(LweCiphertexts::from_words_at(self.parameters.home(), log2_modulus, words)?
             .under(Some(self.id))
-            .noisy(variance))
+            .noisy(variance)
+            .encoding(plaintext))
     }
 
     /// Bits of the messages of a batch of this context and key.
     pub(super) fn check(&self, a: &LweCiphertexts) -> Result<u32> {
         self.parameters.check_home(a.set())?;
         a.check_key(self.id, ServerKey::ONE_CLIENT)?;
-        self.parameters.message_bits(a.log2_modulus())
+        let bits = self.parameters.message_bits(a.log2_modulus())?;
+        if let Some(found) = a.plaintext_modulus().filter(|&found| found != 1 << bits) {
+            return error::mismatch(format!(
+                "messages of which {found} fill the modulus 2^{}: in this large-precision context \
+                 {} do, as LargeParameters::encrypt has them",
+                a.log2_modulus(),
+                1u64 << bits
+            ));
+        }
+        Ok(bits)
+    }
+
+    /// a - b of every pair.
+    pub(super) fn difference(
+        &self,
+        a: &LweCiphertexts,
+        b: &LweCiphertexts,
+    ) -> Result<LweCiphertexts> {
+        self.check(a)?;
+        self.check(b)?;
+        LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)
     }
 }

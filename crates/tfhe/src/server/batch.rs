@@ -57,6 +57,8 @@ pub(crate) struct Words<W> {
     pub words: W,
     pub log2_modulus: u32,
     pub variance: f64,
+    /// Of results, what is known of it.
+    pub plaintext_modulus: Option<u64>,
 }
 
 impl<'a> Words<&'a [u32]> {
@@ -66,6 +68,7 @@ impl<'a> Words<&'a [u32]> {
             words: batch.words(),
             log2_modulus: batch.log2_modulus(),
             variance: batch.variance(),
+            plaintext_modulus: None,
         }
     }
 }
@@ -91,6 +94,9 @@ pub trait Batch: Sized + sealed::Sealed {
 
     /// Variance of the error of any message of the batch, in units of the modulus.
     fn variance(&self) -> f64;
+
+    /// How many messages fill the circle, where that is known.
+    fn plaintext_modulus(&self) -> Option<u64>;
 
     /// Whether ciphertext `index` of both is known to be the same one.
     #[doc(hidden)]
@@ -164,6 +170,10 @@ impl Batch for DeviceCiphertexts {
         self.variance()
     }
 
+    fn plaintext_modulus(&self) -> Option<u64> {
+        self.plaintext_modulus()
+    }
+
     fn same(&self, other: &Self, index: usize) -> bool {
         index < self.len().min(other.len()) && self.at(index) == other.at(index)
     }
@@ -207,6 +217,10 @@ impl Batch for LweCiphertexts {
         self.variance()
     }
 
+    fn plaintext_modulus(&self) -> Option<u64> {
+        self.plaintext_modulus()
+    }
+
     fn same(&self, other: &Self, index: usize) -> bool {
         self.same(other, index)
     }
@@ -221,11 +235,13 @@ impl Batch for LweCiphertexts {
         check_alike(inputs, log2_modulus)?;
         inputs.iter().try_for_each(|i| server.check(i))?;
         let words: Vec<_> = inputs.iter().map(|i| Words::of(i)).collect();
-        let Words { words, log2_modulus, variance } = server.run_words(&words, operation)?;
+        let Words { words, log2_modulus, variance, plaintext_modulus } =
+            server.run_words(&words, operation)?;
         let _span = timeline::host("check the result");
         Ok(LweCiphertexts::from_words_at(server.set(), log2_modulus, words)?
             .under(Some(server.key_id()))
-            .noisy(variance))
+            .noisy(variance)
+            .encoding(plaintext_modulus))
     }
 }
 
@@ -250,13 +266,19 @@ impl ServerKey {
     ) -> Result<Vec<Words<Vec<u32>>>> {
         let len = self.set().shape().ciphertext_len();
         let (total, mut first) = (inputs[0].words.len(), 0);
-        let nothing =
-            Words { words: Vec::new(), log2_modulus: inputs[0].log2_modulus, variance: 0.0 };
+        let nothing = Words {
+            words: Vec::new(),
+            log2_modulus: inputs[0].log2_modulus,
+            variance: 0.0,
+            plaintext_modulus: None,
+        };
         let mut results = vec![nothing; count];
         let mut download = |resident: &[DeviceCiphertexts], range: Range<usize>| {
             results.iter_mut().zip(resident).try_for_each(|(result, resident)| {
                 result.log2_modulus = resident.log2_modulus();
                 result.variance = result.variance.max(resident.variance());
+                // Chunks of one operation have one.
+                result.plaintext_modulus = resident.plaintext_modulus();
                 if result.words.is_empty() {
                     result.words = vec![0; total];
                 }

@@ -1,6 +1,7 @@
 //! Results in few bytes, merged many to a mask.
 
 use super::{Batch, ServerKey};
+use crate::ciphertext::{BITS, check_plaintext};
 use crate::compression::{CompressedResults, Reading, Source, compress};
 use crate::{Result, error};
 use girih_backend::timeline;
@@ -30,6 +31,7 @@ impl ServerKey {
     /// # Errors
     /// As [`ServerKey::compress`].
     pub fn compress_bits<B: Batch>(&self, results: &B) -> Result<CompressedResults> {
+        check_plaintext(results.plaintext_modulus(), BITS, "compression of bits")?;
         self.compress_as(results, Reading::bits())
     }
 
@@ -39,7 +41,9 @@ impl ServerKey {
     /// # Errors
     /// As [`ServerKey::compress`], and for messages that the set has no room for.
     pub fn compress_messages<B: Batch>(&self, results: &B, bits: u32) -> Result<CompressedResults> {
-        self.compress_as(results, Reading::messages(&self.set, bits)?)
+        let reading = Reading::messages(&self.set, bits)?;
+        Reading::check_messages(results.plaintext_modulus(), bits)?;
+        self.compress_as(results, reading)
     }
 
     fn compress_as<B: Batch>(&self, results: &B, reading: Reading) -> Result<CompressedResults> {

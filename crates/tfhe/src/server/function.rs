@@ -219,7 +219,7 @@ impl ServerKey {
     /// One function on every message of a batch; results are modulo `2^log2_output`.
     ///
     /// The input's modulus is that of the ciphertexts, which the message fills: p messages stand
-    /// `2^l / p` apart.
+    /// `2^l / p` apart. What was encrypted in finer steps, or in coarser ones, is read in these.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) naming the moduli that would do, or for a batch
@@ -228,7 +228,8 @@ impl ServerKey {
         let loaded = self.load_function(function, a.log2_modulus(), log2_output)?;
         B::run(self, &[a], a.log2_modulus(), &|inputs, _| {
             self.check_function(function, inputs[0], log2_output)?;
-            self.function_list(inputs[0], log2_output, |_| &loaded)
+            let out = self.function_list(inputs[0], log2_output, |_| &loaded)?;
+            Ok(out.with_plaintext_modulus(Some(1 << function.output_bits)))
         })
     }
 
@@ -284,9 +285,12 @@ impl ServerKey {
         }
         let load = |f| self.load_function(f, a.log2_modulus(), log2_output);
         let loaded = functions.iter().map(load).collect::<Result<Vec<_>>>()?;
+        let bits = functions[0].output_bits;
+        let results = functions.iter().all(|f| f.output_bits == bits).then_some(1 << bits);
         B::run(self, &[a], a.log2_modulus(), &|inputs, offset| {
             functions.iter().try_for_each(|f| self.check_function(f, inputs[0], log2_output))?;
-            self.function_list(inputs[0], log2_output, |c| &loaded[offset + c])
+            let out = self.function_list(inputs[0], log2_output, |c| &loaded[offset + c])?;
+            Ok(out.with_plaintext_modulus(results))
         })
     }
 

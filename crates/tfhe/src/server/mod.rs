@@ -7,10 +7,12 @@ mod failure;
 mod function;
 mod gate;
 mod jobs;
+mod load;
 mod rounding;
 mod store;
 mod table;
 mod table_cache;
+mod three;
 
 pub use batch::Batch;
 pub use centred::{CentredTable, LoadedTable};
@@ -19,19 +21,17 @@ pub use gate::Gate;
 pub use store::DeviceCiphertexts;
 pub use table::LookUpTable;
 
+use crate::ciphertext::{BITS, check_plaintext};
 use crate::compression::Merger;
-use crate::{EvaluationKeys, KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
+use crate::{KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
 pub(crate) use batch::Words;
 use failure::{Bound, variance_of_sum};
 use gate::OfOne;
-use girih_backend::{
-    Backend, BootstrapJob, Combination, Engine, LinearJob, LoadOptions, LoadRequest, Operand,
-    Progress, timeline,
-};
+use girih_backend::{BootstrapJob, Combination, Engine, LinearJob, Operand, timeline};
 pub(crate) use rounding::{before_rounding, centred};
 use std::sync::Arc;
 use store::Store;
-use table::LoadedTables;
+use table::{LoadedTables, plaintext_of};
 pub(crate) use table_cache::HeldTables;
 use table_cache::TableCache;
 
@@ -68,65 +68,6 @@ impl ServerKey {
     /// Why it works on the ciphertexts of one client key.
     pub(crate) const ONE_CLIENT: &str =
         "each client's ciphertexts need evaluation keys from that client";
-
-    /// Loads keys on a device. The keys may be dropped afterwards.
-    ///
-    /// # Errors
-    /// [`Error::Backend`](crate::Error::Backend) if the set does not fit the device, needs
-    /// something that it lacks, or memory runs out.
-    pub fn load(
-        backend: &dyn Backend,
-        keys: &EvaluationKeys,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Self> {
-        let engine = LoadRequest::new(keys).options(options).progress(progress).load(backend)?;
-        let tables = TableCache::new(keys.set().shape().polynomial_size, Self::TABLE_BYTES);
-        Self::on(keys, engine, Arc::default(), Arc::new(tables))
-    }
-
-    fn on(
-        keys: &EvaluationKeys,
-        engine: Engine,
-        store: Arc<Store>,
-        tables: Arc<TableCache>,
-    ) -> Result<Self> {
-        let set = keys.set().clone();
-        let model = NoiseModel::with_transform(&set, engine.transform());
-        let bound = Bound::new(model.default_bound());
-        let merger = keys.compression().map(|key| Merger::new(&set, key)).transpose()?;
-        Ok(Self { set, id: keys.key_id(), engine, store, tables, model, bound, merger })
-    }
-
-    /// Loads further keys of the same secrets, whose set differs in its gadget alone, beside these:
-    /// both work on the same [`DeviceCiphertexts`], with one key-switching table between them.
-    ///
-    /// # Errors
-    /// As [`ServerKey::load`], [`Error::Mismatch`](crate::Error::Mismatch) for keys of another
-    /// client, and [`Error::Backend`](crate::Error::Backend) for another device or keys that differ
-    /// in more.
-    pub fn load_beside(
-        &self,
-        backend: &dyn Backend,
-        keys: &EvaluationKeys,
-        options: &LoadOptions,
-        progress: &dyn Progress,
-    ) -> Result<Self> {
-        if keys.key_id() != self.id {
-            return error::mismatch(format!(
-                "evaluation keys of client key {:.8} beside those of client key {:.8}: they must \
-                 be of one client key",
-                keys.key_id(),
-                self.id
-            ));
-        }
-        let engine = LoadRequest::new(keys)
-            .options(options)
-            .beside(&self.engine)
-            .progress(progress)
-            .load(backend)?;
-        Self::on(keys, engine, Arc::clone(&self.store), Arc::clone(&self.tables))
-    }
 
     /// The parameter set.
     pub fn set(&self) -> &ParameterSet {
@@ -174,7 +115,8 @@ impl ServerKey {
         Ok(self
             .upload_words(ciphertexts.words(), ciphertexts.log2_modulus())?
             .under(ciphertexts.key_id())
-            .noisy(ciphertexts.variance()))
+            .noisy(ciphertexts.variance())
+            .with_plaintext_modulus(ciphertexts.plaintext_modulus()))
     }
 
     pub(crate) fn upload_words(
@@ -198,7 +140,8 @@ impl ServerKey {
         self.download_words(ciphertexts, &mut words)?;
         Ok(LweCiphertexts::from_words_at(&self.set, ciphertexts.log2_modulus(), words)?
             .under(ciphertexts.key_id())
-            .noisy(ciphertexts.variance()))
+            .noisy(ciphertexts.variance())
+            .encoding(ciphertexts.plaintext_modulus()))
     }
 
     pub(crate) fn download_words(
@@ -237,6 +180,7 @@ impl ServerKey {
     /// or key, [`Error::TooNoisy`](crate::Error::TooNoisy) for a failure probability above
     /// [`ServerKey::limit_failure`], and failures of the device.
     pub fn gate<B: Batch>(&self, gate: Gate, a: &B, b: &B) -> Result<B> {
+        self.check_width("a gate", &[a, b], BITS)?;
         B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
             self.gate_list(|_| gate, |c| a.same(b, offset + c), inputs[0], inputs[1])
         })
@@ -255,6 +199,7 @@ impl ServerKey {
                 a.ciphertexts()
             ));
         }
+        self.check_width("a gate", &[a, b], BITS)?;
         B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
             let same = |c| a.same(b, offset + c);
             self.gate_list(|c| gates[offset + c], same, inputs[0], inputs[1])
@@ -268,7 +213,7 @@ impl ServerKey {
         a: &DeviceCiphertexts,
         b: &DeviceCiphertexts,
     ) -> Result<DeviceCiphertexts> {
-        let out = self.allocate(a.len())?;
+        let out = self.allocate(a.len())?.with_plaintext_modulus(Some(BITS));
         let (alike, pairs): (Vec<usize>, Vec<usize>) = (0..a.len()).partition(|&c| same(c));
         let mut known = [None; Gate::ALL.len()];
         let jobs = pairs
@@ -320,8 +265,9 @@ impl ServerKey {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for a batch of another set or key, and failures
     /// of the device.
     pub fn not<B: Batch>(&self, a: &B) -> Result<B> {
+        self.check_width("a NOT", &[a], BITS)?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
-            let out = self.allocate(inputs[0].len())?;
+            let out = self.allocate(inputs[0].len())?.with_plaintext_modulus(Some(BITS));
             let log2_modulus = self.log2_q();
             let job = |c| {
                 let operand = Operand { ciphertext: inputs[0].at(c), weight: -1 };
@@ -333,73 +279,12 @@ impl ServerKey {
         })
     }
 
-    /// `select ? a : b` for every bit: three bootstrappings in two levels.
-    ///
-    /// # Errors
-    /// As [`ServerKey::gate`]; a ciphertext that selects and is selected
-    /// counts with twice its error.
-    pub fn mux<B: Batch>(&self, select: &B, a: &B, b: &B) -> Result<B> {
-        let first = [(a, [1, 1]), (b, [-1, 1])]
-            .map(|(x, weights)| variance_of_sum(&[select, x], &weights))
-            .into_iter()
-            .fold(0.0, f64::max);
-        B::run(self, &[select, a, b], self.log2_q(), &|inputs, _| {
-            let second = 2.0 * self.model.variance_out_at(self.log2_q());
-            self.check_input("a mux", self.eighth_of_q(), first.max(second))?;
-            let [select, a, b] = inputs else { unreachable!("three inputs were given") };
-            let (len, table) = (a.len(), self.gate_table(Gate::And)?);
-            let chosen = self.allocate(2 * len)?;
-            let job = |c: usize| {
-                // select AND a, then NOT select AND b with the NOT folded into the combination.
-                let (weight, constant, other) =
-                    if c < len { (1, 0, a.at(c)) } else { (-1, self.quarters(1), b.at(c - len)) };
-                let operands = [
-                    Operand { ciphertext: select.at(c % len), weight },
-                    Operand { ciphertext: other, weight: 1 },
-                ];
-                self.bit_job(&operands, constant, table, chosen.at(c))
-            };
-            self.engine.bootstrap(&(0..2 * len).map(job).collect::<Vec<_>>())?;
-            let (out, table) = (self.allocate(len)?, self.gate_table(Gate::Or)?);
-            let job = |c: usize| {
-                let operands =
-                    [c, c + len].map(|i| Operand { ciphertext: chosen.at(i), weight: 1 });
-                self.bit_job(&operands, 0, table, out.at(c))
-            };
-            self.engine.bootstrap(&(0..len).map(job).collect::<Vec<_>>())?;
-            Ok(out)
-        })
-    }
-
-    /// Whether at least two of three bits are set: one bootstrapping.
-    ///
-    /// The errors of three inputs add up: [`NoiseModel::log2_failure_majority`]
-    /// says how likely it fails.
-    ///
-    /// # Errors
-    /// As [`ServerKey::gate`]; a ciphertext that comes twice counts with twice its error.
-    pub fn majority<B: Batch>(&self, a: &B, b: &B, c: &B) -> Result<B> {
-        let variance = variance_of_sum(&[a, b, c], &[1; 3]);
-        B::run(self, &[a, b, c], self.log2_q(), &|inputs, _| {
-            self.check_input("a majority", self.eighth_of_q(), variance)?;
-            let out = self.allocate(inputs[0].len())?;
-            // The sum is 0 to 3 quarters; two and three lie in [3q/8, 7q/8).
-            let table = self.table(gate::bit_polynomial(self.set.shape(), 3))?;
-            let job = |c: usize| {
-                let operands: Vec<_> =
-                    inputs.iter().map(|i| Operand { ciphertext: i.at(c), weight: 1 }).collect();
-                self.bit_job(&operands, 0, table.first(), out.at(c))
-            };
-            self.engine.bootstrap(&(0..out.len()).map(job).collect::<Vec<_>>())?;
-            Ok(out)
-        })
-    }
-
     /// One look-up table on every message of a batch.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) if q has no room for the table's messages, for a
-    /// batch of another set or key, [`Error::TooNoisy`](crate::Error::TooNoisy) where inputs or
+    /// [`Error::Mismatch`](crate::Error::Mismatch) if q has no room for the table's messages, for
+    /// messages that are known to be of another width ([`LweCiphertexts::plaintext_modulus`]), for
+    /// a batch of another set or key, [`Error::TooNoisy`](crate::Error::TooNoisy) where inputs or
     /// results would be read wrongly with a probability above [`ServerKey::limit_failure`], and
     /// failures of the device.
     pub fn apply<B: Batch>(&self, a: &B, table: &LookUpTable) -> Result<B> {
@@ -428,10 +313,12 @@ impl ServerKey {
             ));
         }
         let loaded = self.load_slots(std::slice::from_ref(table))?;
+        table.check_inputs(self, inputs)?;
         let variance = variance_of_sum(inputs, weights);
         B::run(self, inputs, self.log2_q(), &|inputs, _| {
             self.check_look_up(table, variance)?;
-            self.table_list(inputs[0].len(), |c| {
+            let results = plaintext_of(std::slice::from_ref(table));
+            self.table_list(inputs[0].len(), results, |c| {
                 let operands = inputs
                     .iter()
                     .zip(weights)
@@ -472,25 +359,28 @@ impl ServerKey {
         if tables.len() != wanted {
             return error::mismatch(format!("{} tables for {wanted} {what}", tables.len()));
         }
+        tables.iter().try_for_each(|table| table.check_inputs(self, &[a]))?;
         let loaded = tables
             .chunks_exact(per_ciphertext)
             .map(|tables| self.load_slots(tables))
             .collect::<Result<Vec<_>>>()?;
         B::run(self, &[a], self.log2_q(), &|inputs, offset| {
             self.check_look_ups(tables, inputs[0].variance())?;
-            self.table_list(inputs[0].len(), |c| {
+            self.table_list(inputs[0].len(), plaintext_of(tables), |c| {
                 (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded[offset + c])
             })
         })
     }
 
-    /// Runs `len` table look-ups: operands and tables of each.
+    /// Runs `len` table look-ups, whose results are of that plaintext modulus: operands and tables
+    /// of each.
     fn table_list<'t>(
         &self,
         len: usize,
+        results: Option<u64>,
         job: impl Fn(usize) -> (Vec<Operand>, &'t LoadedTables),
     ) -> Result<DeviceCiphertexts> {
-        let out = self.allocate(len)?;
+        let out = self.allocate(len)?.with_plaintext_modulus(results);
         let log2_q = self.log2_q();
         let jobs: Vec<_> = (0..len)
             .map(|c| {
@@ -518,6 +408,13 @@ impl ServerKey {
     /// log2 of q, the modulus of gates and look-up tables.
     fn log2_q(&self) -> u32 {
         self.set.shape().log2_stored_modulus()
+    }
+
+    /// Refuses messages that are known to be of another width. Those of another ciphertext modulus
+    /// are left to [`Batch::run`], which refuses them for that.
+    fn check_width<B: Batch>(&self, what: &str, inputs: &[&B], wanted: u64) -> Result<()> {
+        let mut own = inputs.iter().filter(|input| input.log2_modulus() == self.log2_q());
+        own.try_for_each(|input| check_plaintext(input.plaintext_modulus(), wanted, what))
     }
 
     /// Refuses ciphertexts of another set or under another client key.

@@ -49,6 +49,7 @@ pub struct DeviceCiphertexts {
     key: Option<KeyId>,
     log2_modulus: u32,
     variance: f64,
+    plaintext_modulus: Option<u64>,
     first: u32,
     len: u32,
 }
@@ -96,7 +97,8 @@ impl DeviceCiphertexts {
         };
         drop(places);
         let (store, set) = (Arc::clone(store), set.clone());
-        Ok(Self { store, set, key: None, log2_modulus, variance, first, len })
+        let (key, plaintext_modulus) = (None, None);
+        Ok(Self { store, set, key, log2_modulus, variance, plaintext_modulus, first, len })
     }
 
     /// The same ciphertexts, known to be under `key`.
@@ -126,6 +128,14 @@ impl DeviceCiphertexts {
         self
     }
 
+    /// The same ciphertexts, said to be of another plaintext modulus
+    /// ([`DeviceCiphertexts::plaintext_modulus`]): for results of jobs of one's own.
+    #[must_use]
+    pub fn with_plaintext_modulus(mut self, modulus: Option<u64>) -> Self {
+        self.plaintext_modulus = modulus;
+        self
+    }
+
     /// The parameter set.
     pub fn set(&self) -> &ParameterSet {
         &self.set
@@ -145,6 +155,12 @@ impl DeviceCiphertexts {
     /// [`LweCiphertexts::variance`](crate::LweCiphertexts::variance).
     pub fn variance(&self) -> f64 {
         self.variance
+    }
+
+    /// How many messages fill the circle, where that is known: see
+    /// [`LweCiphertexts::plaintext_modulus`](crate::LweCiphertexts::plaintext_modulus).
+    pub fn plaintext_modulus(&self) -> Option<u64> {
+        self.plaintext_modulus
     }
 
     /// Number of ciphertexts.
@@ -206,6 +222,7 @@ mod tests {
             key: None,
             log2_modulus: 9,
             variance: 0.0,
+            plaintext_modulus: None,
             first: 0,
             len: 10,
         };

@@ -76,6 +76,12 @@ impl LookUpTable {
         &self.values
     }
 
+    /// Refuses messages that are known to be of another width.
+    pub(super) fn check_inputs<B: Batch>(&self, server: &ServerKey, inputs: &[&B]) -> Result<()> {
+        let what = format!("a table of {} bits", self.input_bits);
+        server.check_width(&what, inputs, 2 << self.input_bits)
+    }
+
     /// `q / 4p`, the shift of the input, if the set has room for the table's messages.
     pub(super) fn shift(&self, set: &ParameterSet) -> Result<u32> {
         padded_modulus(set, self.output_bits)?;
@@ -94,6 +100,12 @@ impl LookUpTable {
         };
         (0..size).map(|u| encode(self.values[u * self.values.len() / size])).collect()
     }
+}
+
+/// The plaintext modulus of the results of tables, where it is one.
+pub(super) fn plaintext_of(tables: &[LookUpTable]) -> Option<u64> {
+    let (first, rest) = tables.split_first()?;
+    rest.iter().all(|t| t.output_bits == first.output_bits).then_some(2 << first.output_bits)
 }
 
 /// Takes the middle of the values off test polynomials of look-ups, and says what a bootstrapping
@@ -154,9 +166,10 @@ impl ServerKey {
             ));
         }
         let loaded = self.load_slots(tables)?;
+        tables.iter().try_for_each(|table| table.check_inputs(self, &[a]))?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
             self.check_look_ups(tables, inputs[0].variance())?;
-            self.table_list(inputs[0].len(), |c| {
+            self.table_list(inputs[0].len(), plaintext_of(tables), |c| {
                 (vec![Operand { ciphertext: inputs[0].at(c), weight: 1 }], &loaded)
             })
         })

@@ -1,11 +1,11 @@
 //! Every kernel that a list of shapes needs, checked without a device: parsed, validated,
 //! translated, measured.
 
-use crate::Profile;
-use crate::bootstrap::plan::WgpuPlan;
+use crate::bootstrap::plan::{Target, WgpuPlan};
 use crate::bootstrap::tables::Tables;
 use crate::bootstrap::variant::Kernel;
 use crate::runtime::check::{KernelCheck, check};
+use crate::{Profile, Vendor};
 use girih_backend::{
     BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, PlanRequest, Result,
     Transform,
@@ -69,7 +69,7 @@ pub fn desktop_gpu() -> DeviceInfo {
 }
 
 /// Generates every kernel that the named `shapes` need, in both profiles, plain and traced, planned
-/// for `device` or, without one, for the default limits of WebGPU. Shapes that do not fit are
+/// for `device` of `vendor` or, without one, for the default limits of WebGPU. Shapes that do not fit are
 /// errors with their reason.
 ///
 /// # Errors
@@ -77,12 +77,14 @@ pub fn desktop_gpu() -> DeviceInfo {
 pub fn kernel_variants(
     shapes: &[(String, BootstrapShape)],
     device: Option<&DeviceInfo>,
+    vendor: Vendor,
 ) -> Result<Vec<KernelVariant>> {
     let mut all = Vec::new();
     for (set, shape) in shapes {
         for profile in Profile::ALL {
             let info = device.cloned().unwrap_or_else(webgpu);
-            let plan = WgpuPlan::new(shape, profile, &info, &PlanRequest::default(), None)?;
+            let target = Target { device: &info, vendor, profile };
+            let plan = WgpuPlan::new(shape, target, &PlanRequest::default(), None)?;
             let tables = Tables::new(&plan);
             let few = plan.few_plan().map(|few| (Kernel::BlindRotate, few, true));
             for (kernel, plan, few) in
@@ -163,7 +165,9 @@ mod tests {
             for profile in Profile::ALL {
                 let wgsl = |words: &[u32]| {
                     let (shape, request) = (with(words, gadget), PlanRequest::default());
-                    let plan = WgpuPlan::new(&shape, profile, &desktop_gpu(), &request, None);
+                    let device = &desktop_gpu();
+                    let target = Target { device, vendor: Vendor::Nvidia, profile };
+                    let plan = WgpuPlan::new(&shape, target, &request, None);
                     let plan = plan.expect("it fits");
                     Kernel::BlindRotate.wgsl(&plan, &Tables::new(&plan), false).expect("bounded")
                 };

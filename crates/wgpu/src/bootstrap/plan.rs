@@ -1,10 +1,10 @@
 //! The plan of one shape on one device: what the kernels are generated from.
 
-use crate::Profile;
 use crate::bootstrap::choices::{CHOICES, Choices, Rolled};
 use crate::bootstrap::torus_tile::TorusTile;
 use crate::runtime::layout::Layout;
 use crate::runtime::numbers::Numbers;
+use crate::{Profile, Vendor};
 use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
 use girih_backend::{
     BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, PlanRequest, Result,
@@ -58,6 +58,17 @@ pub struct WgpuPlan {
     pub few: Option<(usize, Option<usize>)>,
 }
 
+/// What a plan is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The device and its limits.
+    pub device: &'a DeviceInfo,
+    /// Who compiles its kernels.
+    pub vendor: Vendor,
+    /// The arithmetic.
+    pub profile: Profile,
+}
+
 /// Ciphertexts up to which a variant that was asked for is taken.
 const FEW_CIPHERTEXTS: usize = 128;
 /// Most coefficients that a thread of that variant has in an exchange: with 64 registers of them
@@ -75,22 +86,23 @@ fn unsupported(device: &DeviceInfo, what: String, why: &str) -> BackendError {
 }
 
 impl WgpuPlan {
-    /// Plans `shape` within the limits of `device`: a pure function.
+    /// Plans `shape` within the limits of the target's device: a pure function.
     ///
     /// Open choices: 8 coefficients a thread (16 where 8 would need too many threads, 4 where
-    /// measured better), two polynomials an exchange where they fit, which halves barriers and
-    /// twiddle loads, and signed words where they gain.
+    /// better), two polynomials an exchange where they fit, which halves barriers and twiddle
+    /// loads, and signed words where they gain. What is better was measured on NVIDIA's GPUs; for
+    /// AMD's and Intel's it is what their compilers say (Mesa 25.0.7, for gfx1201 and dg2).
     ///
     /// # Errors
     /// [`BackendError::DoesNotFit`] with the bound and both numbers; [`BackendError::Unsupported`]
     /// for a request that these kernels do not have.
     pub fn new(
         shape: &BootstrapShape,
-        profile: Profile,
-        device: &DeviceInfo,
+        target: Target<'_>,
         request: &PlanRequest,
         rolled: Option<Rolled>,
     ) -> Result<Self> {
+        let Target { device, vendor, profile } = target;
         shape.validate()?;
         let unsupported = |what: String, why: &str| unsupported(device, what, why);
         let primes = shape.transform_words()?;
@@ -102,11 +114,9 @@ impl WgpuPlan {
             ));
         }
         let choices = Choices::of(request).map_err(|(what, why)| unsupported(what, &why))?;
-        // Measured on an H200: with 64-bit products signed words gain for
-        // one word and lose for two.
         let signed = choices
             .signed
-            .unwrap_or(small_primes && (profile == Profile::Core || primes.len() == 1));
+            .unwrap_or(small_primes && Self::prefers_signed(vendor, profile, primes.len()));
         // Measured on an H200 (docs/performance.md): three texts of two columns outrun a loop over
         // three primes, four texts do not.
         let is_short = primes.len() <= 3 && shape.columns() == 2;
@@ -121,7 +131,7 @@ impl WgpuPlan {
         // Four words make a long kernel, which the software driver takes minutes to compile.
         let is_long = device.software && texts > 2;
         let prefers_four =
-            is_long || !device.software && Self::prefers_four(shape, primes.len(), profile, rolled);
+            is_long || !device.software && Self::prefers_four(shape, primes.len(), target, rolled);
         let items = match choices.items {
             Some(items) => vec![items],
             None => Self::items(shape, device, request, prefers_four)?,
@@ -262,10 +272,9 @@ impl WgpuPlan {
     /// out: the orders of work and forms of words whose speed depends on a driver's compiler.
     pub(crate) fn alternatives(
         shape: &BootstrapShape,
-        profile: Profile,
-        device: &DeviceInfo,
+        target: Target<'_>,
     ) -> Result<Vec<PlanRequest>> {
-        let model = Self::new(shape, profile, device, &PlanRequest::default(), None)?;
+        let model = Self::new(shape, target, &PlanRequest::default(), None)?;
         let request = |plan: &Self| {
             let tile = &plan.tile;
             let values = [
@@ -301,7 +310,7 @@ impl WgpuPlan {
                             choices: choices.map(|(n, v)| (n.to_string(), v)).into(),
                             ..Default::default()
                         };
-                        if let Ok(plan) = Self::new(shape, profile, device, &asked, None) {
+                        if let Ok(plan) = Self::new(shape, target, &asked, None) {
                             // A rolled plan may stage fewer than asked for: once is enough.
                             let found = request(&plan);
                             if !all.contains(&found) {
@@ -373,15 +382,31 @@ impl WgpuPlan {
         }
     }
 
-    /// Where 4 coefficients a thread beat 8 on an H200: rolled kernels of small polynomials with
+    /// Whether small primes have signed words. On an H200, with 64-bit products, they gain for one
+    /// word and lose for two. AMD's and Intel's compilers multiply 64 by 64 bits for a signed
+    /// product of two words, twice the work of an unsigned one; without 64-bit integers, signed
+    /// words spill on AMD, and unsigned ones take more instructions on Intel.
+    fn prefers_signed(vendor: Vendor, profile: Profile, words: usize) -> bool {
+        match (vendor, profile) {
+            (Vendor::Amd, _) | (Vendor::Intel, Profile::Int64) => false,
+            (_, Profile::Core) => true,
+            (_, Profile::Int64) => words == 1,
+        }
+    }
+
+    /// Where 4 coefficients a thread beat 8. On an H200: rolled kernels of small polynomials with
     /// 64-bit products, whose threads wait for their key, and unrolled ones of one word without.
+    /// With 64-bit products AMD's and Intel's compilers keep 4 of one word in registers, and spill
+    /// 8 or have few threads.
     fn prefers_four(
         shape: &BootstrapShape,
         words: usize,
-        profile: Profile,
+        target: Target<'_>,
         rolled: Rolled,
     ) -> bool {
-        match profile {
+        let spills = matches!(target.vendor, Vendor::Amd | Vendor::Intel);
+        match target.profile {
+            Profile::Int64 if spills && words == 1 => true,
             Profile::Int64 => rolled != Rolled::Nothing && shape.polynomial_size <= 512,
             Profile::Core => rolled == Rolled::Nothing && words == 1,
         }

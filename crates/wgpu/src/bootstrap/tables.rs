@@ -263,7 +263,7 @@ fn inverse_pow2(x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Profile, desktop_gpu};
+    use crate::{Profile, Target, Vendor, desktop_gpu};
     use girih_backend::{BootstrapShape, Gadget, KeyModulus, PlanRequest, SecretKind};
 
     fn torus(log2_base: u32, levels: usize, grouping: usize) -> BootstrapShape {
@@ -289,7 +289,9 @@ mod tests {
         for (log2_base, levels, grouping) in [(23, 1, 1), (23, 1, 2), (23, 1, 3), (15, 2, 1)] {
             let shape = torus(log2_base, levels, grouping);
             let request = PlanRequest::default();
-            let plan = WgpuPlan::new(&shape, Profile::Int64, &desktop_gpu(), &request, None);
+            let (device, profile) = (&desktop_gpu(), Profile::Int64);
+            let target = Target { device, vendor: Vendor::Nvidia, profile };
+            let plan = WgpuPlan::new(&shape, target, &request, None);
             let plan = plan.expect("it fits");
             let tables = Tables::new(&plan);
             let Recomposition::Torus { crt, rounding } = tables.recomposition() else {

@@ -5,6 +5,7 @@
 pub(crate) mod check;
 mod expression;
 pub(crate) mod gpu;
+pub(crate) mod instance;
 pub(crate) mod layout;
 pub(crate) mod lazy;
 pub(crate) mod numbers;
@@ -16,4 +17,5 @@ pub(crate) mod spans;
 mod syntax;
 pub(crate) mod template;
 pub(crate) mod upload;
+pub(crate) mod vendor;
 pub(crate) mod waits;
