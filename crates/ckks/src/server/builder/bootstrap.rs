@@ -198,7 +198,7 @@ impl Builder<'_> {
         let part = move |own: &Tracked, other: &Tracked, i: usize| {
             let both = own.magnitude().hypot(other.magnitude() + other.reach());
             let pair = own.clone().with_mask_of(&own.plus(other)).renewed(salts[i]);
-            noise[i](&pair.reaching(both), switching).as_large_as(own)
+            noise[i](&pair.reaching(both), switching).sized_like(own)
         };
         let re = self.noted("a bootstrapping", re, move |e| part(&e[u], &e[v], 0));
         let im = self.noted("a bootstrapping", im, move |e| part(&e[v], &e[u], 1));

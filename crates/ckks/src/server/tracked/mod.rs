@@ -149,7 +149,7 @@ impl Tracked {
     }
 
     /// With slots that are those of `other`, but for errors.
-    pub fn as_large_as(self, other: &Self) -> Self {
+    pub fn sized_like(self, other: &Self) -> Self {
         Self { magnitude: other.magnitude, stated: other.stated, ..self }
     }
 
