@@ -1,6 +1,6 @@
 //! Encrypted integers on the host: what clients make and read.
 
-use crate::server::check_set;
+use crate::sets::check_set;
 use crate::types::Integer;
 use crate::{Error, MESSAGE_BITS, PLAINTEXT, Result, error::mismatch};
 use girih_tfhe::{ClientKey, KeyId, LweCiphertexts, ParameterSet, PublicKey, SeededCiphertexts};

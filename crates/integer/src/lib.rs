@@ -60,6 +60,7 @@ mod program;
 mod record;
 mod run;
 mod server;
+mod sets;
 mod types;
 
 pub use compressed::CompressedIntegers;

@@ -3,15 +3,13 @@
 use crate::host::Encrypted;
 use crate::record::DigitState;
 use crate::run::{Array, Inner, budget, log2_failure, unit};
+use crate::sets::{LEAST_NORM, check_packing};
 use crate::types::Integer;
 use crate::{Error, MESSAGE_BITS, PLAINTEXT, Result, error::mismatch};
 use girih_backend::Progress;
-use girih_tfhe::{CentredTable, KeyId, LweCiphertexts, NoiseModel, ParameterSet, ServerKey};
+use girih_tfhe::{CentredTable, KeyId, LweCiphertexts, ServerKey};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-
-/// The smallest budget that every operation can do with.
-const LEAST_NORM: u32 = 9;
 
 /// Evaluation keys on a device, for arrays of encrypted integers.
 ///
@@ -26,35 +24,6 @@ impl std::fmt::Debug for Integers {
         write!(f, "Integers({:?})", self.0.server)
     }
 }
-
-fn check_packing(set: &ParameterSet) -> Result<()> {
-    if set.packing() == 1 {
-        return Ok(());
-    }
-    mismatch(format!(
-        "integers with {set}: digits that share a ciphertext cannot be moved; take a set with \
-         packing 1, as GIRIH_2_2"
-    ))
-}
-
-/// Refuses to encrypt integers with a set that no server computes on, wherever its bound is.
-pub(crate) fn check_set(set: &ParameterSet) -> Result<()> {
-    check_packing(set)?;
-    let model = NoiseModel::new(set);
-    let room = set.shape().log2_stored_modulus() > MESSAGE_BITS + 2;
-    let log2_failure = if room { log2_failure(&model, set, LEAST_NORM) } else { 0.0 };
-    if log2_failure > WORST_LOG2_FAILURE {
-        return mismatch(format!(
-            "integers with {set}: their sums of digits would be read wrongly with probability \
-             2^{log2_failure:.1}, so no server takes them; GIRIH_2_2 and TFHERS_2_2 are sets for \
-             integers"
-        ));
-    }
-    Ok(())
-}
-
-/// log2 of the failure probability of a look-up beyond which results are no results.
-const WORST_LOG2_FAILURE: f64 = -4.0;
 
 impl Integers {
     /// Takes a server key for integers.

@@ -1,5 +1,6 @@
 //! Exact comparisons of slots by large-precision TFHE.
 
+use crate::lookup::check_declared;
 use crate::{Resolution, Result, Switch, SwitchingParameters, error, phase_of};
 use girih_backend::Transform;
 use girih_ckks::server::Ciphertexts;
@@ -322,18 +323,6 @@ impl<'s> Comparator<'s> {
             Ok(out)
         };
         lists.into_iter().map(&mut halve).collect()
-    }
-}
-
-/// Refuses slots that were declared to be larger than `range`, for which a comparison or a look-up
-/// is made.
-pub(crate) fn check_declared(x: &Ciphertexts, range: f64) -> Result<()> {
-    match x.declared_magnitude() {
-        Some(declared) if declared > range * (1.0 + 2f64.powi(-20)) => error::mismatch(format!(
-            "slots that were declared to reach {declared}, and a range of {range}: take a larger \
-             range, or declare what they reach (`with_magnitude`)"
-        )),
-        _ => Ok(()),
     }
 }
 

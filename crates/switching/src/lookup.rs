@@ -1,6 +1,5 @@
 //! Look-ups of slots by one bootstrapping of any TFHE set.
 
-use crate::compare::check_declared;
 use crate::{Result, Switch, error, phase_of};
 use girih_ckks::server::Ciphertexts;
 use girih_tfhe::{LookUpTable, LweCiphertexts, ServerKey};
@@ -16,6 +15,18 @@ pub(crate) fn step(interval: &Range<f64>, bits: u32) -> Result<f64> {
         "2^{bits} points of the interval {interval:?}: it must be finite and not empty, and bits \
          below 32"
     ))
+}
+
+/// Refuses slots that were declared to be larger than `range`, for which a comparison or a look-up
+/// is made.
+pub(crate) fn check_declared(x: &Ciphertexts, range: f64) -> Result<()> {
+    match x.declared_magnitude() {
+        Some(declared) if declared > range * (1.0 + 2f64.powi(-20)) => error::mismatch(format!(
+            "slots that were declared to reach {declared}, and a range of {range}: take a larger \
+             range, or declare what they reach (`with_magnitude`)"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a function that is no number at one of these points: its table would have one all the

@@ -36,8 +36,8 @@ impl ClientKey {
     /// Encrypts integers from 0 to 2^`bits` - 1, where `bits` is 8, 16 or 32.
     ///
     /// # Errors
-    /// For a number that is none of these (the error does not say which); for a set that has no room for messages of four
-    /// bits.
+    /// For a number that is none of these (the error does not say which); for a set that has no
+    /// room for messages of four bits.
     #[wasm_bindgen(js_name = encryptIntegers)]
     pub fn encrypt_integers(&self, bits: u32, values: &[f64]) -> Result<Vec<u8>> {
         of_width!(bits, encrypt(self, values))

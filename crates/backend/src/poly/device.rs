@@ -134,8 +134,8 @@ pub trait PolyDevice: Any + Send + Sync {
         at_once(move || self.load(source, progress))
     }
 
-    /// Writes a resident polynomial anew: all of its limbs, N / 2^log2_run canonical words each. The
-    /// routines that read it stay.
+    /// Writes a resident polynomial anew: all of its limbs, N / 2^log2_run canonical words each.
+    /// The routines that read it stay.
     ///
     /// # Errors
     /// When the device fails.

@@ -180,8 +180,8 @@ pub(super) struct RefreshNoise {
 }
 
 impl RefreshNoise {
-    /// What is known after a bootstrapping of slots up to `magnitude`, errors that they have beside,
-    /// and a key switch whose error has the deviation `switching`.
+    /// What is known after a bootstrapping of slots up to `magnitude`, errors that they have
+    /// beside, and a key switch whose error has the deviation `switching`.
     pub fn after(&self, of: &Tracked, magnitude: f64, switching: f64) -> Tracked {
         let magnitude = magnitude + of.reach();
         let bootstrapped = of.clone().renewed(salt("bootstrapped", &[]));

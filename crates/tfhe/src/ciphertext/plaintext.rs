@@ -19,8 +19,8 @@ fn describe(modulus: u64) -> String {
 pub(crate) fn check_plaintext(found: Option<u64>, wanted: u64, what: &str) -> Result<()> {
     match found {
         Some(found) if found != wanted => error::mismatch(format!(
-            "{what} takes {}, and these ciphertexts are {} (plaintext moduli {wanted} and {found}): \
-             encrypt them in this width, or work on them in theirs",
+            "{what} takes {}, and these ciphertexts are {} (plaintext moduli {wanted} and \
+             {found}): encrypt them in this width, or work on them in theirs",
             describe(wanted),
             describe(found)
         )),

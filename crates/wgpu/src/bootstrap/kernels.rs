@@ -69,8 +69,8 @@ pub fn desktop_gpu() -> DeviceInfo {
 }
 
 /// Generates every kernel that the named `shapes` need, in both profiles, plain and traced, planned
-/// for `device` of `vendor` or, without one, for the default limits of WebGPU. Shapes that do not fit are
-/// errors with their reason.
+/// for `device` of `vendor` or, without one, for the default limits of WebGPU. Shapes that do not
+/// fit are errors with their reason.
 ///
 /// # Errors
 /// As [`WgpuPlan::new`], and [`BackendError::Unsupported`] for a shape whose bounds cannot be kept.

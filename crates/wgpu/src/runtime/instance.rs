@@ -27,7 +27,7 @@ pub(crate) fn instance(descriptor: InstanceDescriptor) -> wgpu::Instance {
         args.extensions.retain(|name| *name != c"VK_KHR_wayland_surface");
     };
     // SAFETY: Vulkan is loaded and made as `wgpu::Instance::new` does it, with one extension less.
-    // wgpu looks whether that one is enabled before it makes a surface by it, and none is made here.
+    // wgpu looks whether that one is enabled before it makes a surface by it, and we make none.
     let vulkan = unsafe {
         wgpu::hal::vulkan::Instance::init_with_callback(&own, Some(Box::new(without_wayland)))
     };

@@ -145,8 +145,8 @@ impl Builder<'_> {
         self.server.plan(slots, how)
     }
 
-    /// `x` as the operand of a bootstrapping. The modular reduction takes slots that stay below half
-    /// of Q_0, a quarter where an arcsine follows the sine.
+    /// `x` as the operand of a bootstrapping. The modular reduction takes slots that stay below
+    /// half of Q_0, a quarter where an arcsine follows the sine.
     fn bootstrappable(&mut self, x: &Node, how: &Bootstrapping) -> Result<Node> {
         let set = self.set();
         let corrects = set.bootstrapping().is_some_and(|b| b.arcsine_levels() > 0);

@@ -147,8 +147,8 @@ impl ServerKey {
         self.one_of_difference("compare", x, y, apart, sign, |b, x, y| b.compare(x, y, apart, sign))
     }
 
-    /// The larger of x and y in every slot, for slots that are at most `apart` from one another; see
-    /// [`ServerKey::relu`].
+    /// The larger of x and y in every slot, for slots that are at most `apart` from one another;
+    /// see [`ServerKey::relu`].
     ///
     /// # Errors
     /// As for [every operation](ServerKey#errors-of-operations).
@@ -162,8 +162,8 @@ impl ServerKey {
         self.one_of_difference("max", x, y, apart, sign, |b, x, y| b.max(x, y, apart, sign))
     }
 
-    /// The smaller of x and y in every slot, for slots that are at most `apart` from one another; see
-    /// [`ServerKey::relu`].
+    /// The smaller of x and y in every slot, for slots that are at most `apart` from one another;
+    /// see [`ServerKey::relu`].
     ///
     /// # Errors
     /// As for [every operation](ServerKey#errors-of-operations).
