@@ -3,6 +3,8 @@
 use super::{CkksParameters, ERROR_DEVIATION};
 use girih_rlwe::SecretDistribution;
 use girih_rlwe::security::LweProblem;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// log2 N, and the largest log2 of Q P for uniform ternary secrets and errors of deviation 3.19
 /// with 128, 192 and 256 bits of classical security: OpenFHE's `stdlatticeparms`, which follow the
@@ -50,6 +52,9 @@ pub(super) const LEAST_SPARSE_WEIGHT: usize = 36;
 /// The least weight of a dense secret that is not uniform ternary, and the largest log2 of Q P for
 /// 128 bits under it, from N = 2^15 on.
 pub(super) const FIXED_WEIGHT: (usize, f64) = (256, 816.0);
+
+/// So many estimates are kept, more than there are sets: files bring others.
+const MOST_KNOWN: usize = 1024;
 
 /// Bits that attacks take, always with the model that says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,14 +125,37 @@ fn sparse(degree: usize, weight: usize, log2_modulus: f64) -> Option<SparseEstim
     })
 }
 
-pub(super) fn judge(set: &CkksParameters) -> Security {
-    let chain = set.chain();
-    let log2_sparse = sparse_log2_modulus(set);
+/// The attacks on a set, computed once: they take some tenths of a second.
+fn estimate(set: &CkksParameters, log2_sparse: f64) -> SecurityEstimate {
+    static KNOWN: Mutex<BTreeMap<[u64; 5], SecurityEstimate>> = Mutex::new(BTreeMap::new());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let weight = |weight: Option<usize>| weight.unwrap_or(0) as u64;
+    let problems = [
+        set.degree() as u64,
+        set.log2_modulus().to_bits(),
+        weight(set.secret_weight()),
+        weight(set.sparse_weight()),
+        log2_sparse.to_bits(),
+    ];
+    if let Some(estimate) = known().get(&problems) {
+        return *estimate;
+    }
     let estimate = SecurityEstimate {
         dense: dense(set).usvp_bdgl16(),
         dense_matzov: dense(set).cheapest_matzov(),
         sparse: set.sparse_weight().and_then(|weight| sparse(set.degree(), weight, log2_sparse)),
     };
+    let mut known = known();
+    if known.len() < MOST_KNOWN {
+        known.insert(problems, estimate);
+    }
+    estimate
+}
+
+pub(super) fn judge(set: &CkksParameters) -> Security {
+    let chain = set.chain();
+    let log2_sparse = sparse_log2_modulus(set);
+    let estimate = estimate(set, log2_sparse);
     let largest = largest_log2_modulus(chain.log2_degree());
     let log2_modulus = set.log2_modulus();
     let mut text = format!(

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 
 use num_complex::Complex64;
+use rayon::prelude::*;
 
 use super::tracked::{MapNorms, short};
 use crate::program::DiagonalPlan;
 use crate::{Error, Result};
+
+/// Rows of products of diagonals that a thread sums at once.
+const ROWS_AT_ONCE: usize = 4096;
 
 /// A linear map of n slots by its diagonals: slot j of the result is the sum over d of
 /// `diagonal_d[j] x[j + d]`, indices modulo n.
@@ -114,13 +118,20 @@ impl LinearMap {
     /// What it does to errors.
     pub(super) fn norms(&self) -> MapNorms {
         let n = self.slots;
-        let row = |j: usize| self.diagonals.values().map(move |d| d[j].norm());
-        let column = |j: usize| self.diagonals.iter().map(move |(d, v)| v[(j + n - d) % n].norm());
-        let largest = |of: &dyn Fn(usize) -> f64| (0..n).map(of).fold(0.0, f64::max);
-        let row_sum = largest(&|j| row(j).sum());
-        let row_norm = largest(&|j| row(j).map(|v| v * v).sum::<f64>().sqrt());
+        // Of each row, and of each column; diagonal by diagonal, as they lie in memory.
+        let [mut sums, mut squares, mut columns] = [(); 3].map(|()| vec![0.0; n]);
+        for (d, v) in &self.diagonals {
+            for (j, v) in v.iter().enumerate() {
+                let size = v.norm();
+                sums[j] += size;
+                squares[j] += size * size;
+                columns[(j + d) % n] += size;
+            }
+        }
+        let largest = |of: Vec<f64>| of.into_iter().fold(0.0, f64::max);
+        let (row_sum, row_norm) = (largest(sums), largest(squares).sqrt());
         // The norm is at most the root of the largest sums of a row and of a column.
-        let columns = largest(&|j| column(j).sum());
+        let columns = largest(columns);
         let norm = (row_sum * columns).sqrt().min(self.norm_by_products());
         let ends = (self.diagonals.keys().next(), self.diagonals.keys().next_back());
         let reach = match ends {
@@ -138,18 +149,30 @@ impl LinearMap {
         if count * count * n > MOST {
             return f64::INFINITY;
         }
-        let mut products: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
+        // Rows of a product lie so far apart as their diagonals do.
+        let mut pairs: BTreeMap<usize, Vec<[&[Complex64]; 2]>> = BTreeMap::new();
         for (d, v) in &self.diagonals {
             for (e, w) in &self.diagonals {
-                let apart = (d + n - e) % n;
-                let sum = products.entry(apart).or_insert_with(|| vec![Complex64::default(); n]);
-                for (j, sum) in sum.iter_mut().enumerate() {
-                    *sum += v[j] * w[(j + apart) % n].conj();
-                }
+                pairs.entry((d + n - e) % n).or_default().push([v, w]);
             }
         }
-        let row = |j: usize| products.values().map(|v| v[j].norm()).sum::<f64>();
-        (0..n).map(row).fold(0.0, f64::max).sqrt()
+        // Some rows at a time, on all threads.
+        let some = |first: usize| {
+            let mut products = vec![Complex64::default(); ROWS_AT_ONCE.min(n - first)];
+            let mut sums = vec![0.0; products.len()];
+            for (apart, pairs) in &pairs {
+                products.fill(Complex64::default());
+                for [v, w] in pairs {
+                    for (j, product) in (first..).zip(&mut products) {
+                        *product += v[j] * w[(j + apart) % n].conj();
+                    }
+                }
+                sums.iter_mut().zip(&products).for_each(|(sum, product)| *sum += product.norm());
+            }
+            sums.into_iter().fold(0.0, f64::max)
+        };
+        let firsts = (0..n).into_par_iter().step_by(ROWS_AT_ONCE);
+        firsts.map(some).reduce(|| 0.0, f64::max).sqrt()
     }
 
     /// A digest of its entries.
@@ -157,9 +180,8 @@ impl LinearMap {
         let mut hasher = blake3::Hasher::new();
         for (d, v) in &self.diagonals {
             hasher.update(&(*d as u64).to_le_bytes());
-            for value in v {
-                hasher.update(&value.re.to_le_bytes()).update(&value.im.to_le_bytes());
-            }
+            let bytes = v.iter().flat_map(|v| [v.re.to_le_bytes(), v.im.to_le_bytes()]);
+            hasher.update(bytes.collect::<Vec<_>>().as_flattened());
         }
         short(&hasher)
     }

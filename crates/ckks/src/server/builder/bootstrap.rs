@@ -196,9 +196,9 @@ impl Builder<'_> {
         let (u, v) = (u.estimate, v.estimate);
         let salts = [salt("real half", &[]), salt("imaginary half", &[])];
         let part = move |own: &Tracked, other: &Tracked, i: usize| {
-            let both = own.magnitude().hypot(other.magnitude());
+            let both = own.magnitude().hypot(other.magnitude() + other.reach());
             let pair = own.clone().with_mask_of(&own.plus(other)).renewed(salts[i]);
-            noise[i](&pair.with_magnitude(both), switching).with_magnitude(own.magnitude())
+            noise[i](&pair.reaching(both), switching).sized_like(own)
         };
         let re = self.noted("a bootstrapping", re, move |e| part(&e[u], &e[v], 0));
         let im = self.noted("a bootstrapping", im, move |e| part(&e[v], &e[u], 1));
@@ -236,7 +236,8 @@ impl Builder<'_> {
         Ok(self.noted("a bootstrapping", at, move |e| {
             // The second one meets what the first got wrong, times 2^bits, and is divided by that.
             let none = e[x].without_errors();
-            let first = noise.after(&none, e[x].magnitude(), 0.0).estimate();
+            let slots = e[x].magnitude() + e[x].reach();
+            let first = noise.after(&none, slots, 0.0).estimate();
             let rest = first.largest_error() * power;
             let second = noise.after(&none, rest, 0.0).times(1.0 / power).estimate();
             let noise = second.deviation.hypot(adjusts).hypot(rounding);

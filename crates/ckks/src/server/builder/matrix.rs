@@ -67,8 +67,9 @@ impl Builder<'_> {
             };
         let noise = switching.hypot(model.rounding(scale));
         let (x, full) = (x.estimate, self.set().slots());
-        let plain = Tracked::plain(full, map.digest(), 1.0);
-        let salt = salt("linear transform", &[map.digest(), level as u64]);
+        let digest = map.digest();
+        let plain = Tracked::plain(full, digest, 1.0);
+        let salt = salt("linear transform", &[digest, level as u64]);
         Ok(self.noted("a linear map", at, move |e| {
             let of_diagonals = times(e[x].magnitude(), encoding);
             let mapped = e[x].clone().mapped(&norms).with_encoding(&plain, of_diagonals);

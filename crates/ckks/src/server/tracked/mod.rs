@@ -86,15 +86,15 @@ impl Tracked {
             self.sources = Sources::none(self.full);
             self.foreign = Foreign { slot: of.deviation, mean: times(of.deviation, share) };
         }
-        (self.bias, self.magnitude, self.stated) = (of.bias, of.magnitude, true);
+        (self.bias, self.magnitude, self.stated) = (of.bias, of.magnitude, of.magnitude != 1.0);
         self
     }
 
     /// What a ciphertext of the host says of itself.
     pub fn with_noise_of(self, noise: Noise) -> Self {
-        let stated = noise.magnitude != 1.0;
         let known = self.with_estimate(Estimate::new(noise.deviation, noise.magnitude));
-        Self { stated, ..known }
+        // It was computed, somewhere.
+        Self { stated: false, ..known }
     }
 
     /// An error in each slot of the vector, the same in all that stand for it.
@@ -148,6 +148,12 @@ impl Tracked {
         Self { magnitude, stated: false, ..self }
     }
 
+    /// With slots that are those of `other`, but for errors.
+    pub fn sized_like(self, other: &Self) -> Self {
+        Self { magnitude: other.magnitude, stated: other.stated, ..self }
+    }
+
+    /// Whether somebody said that magnitude of these very slots.
     pub fn is_stated(&self) -> bool {
         self.stated
     }
