@@ -229,7 +229,8 @@ pub fn run(arguments: &Arguments, set: &DiscreteParameters, op: DiscreteOperatio
         date: record::today(),
     };
     say(format!(
-        "{:<9} {:.3} s of {} instances (min {:.3}, max {:.3}): {:.0} a second, {:.0} gates a second",
+        "{:<9} {:.3} s of {} instances (min {:.3}, max {:.3}): {:.0} a second, {:.0} gates a \
+         second",
         record.op,
         seconds,
         record.instances,

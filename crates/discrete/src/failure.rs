@@ -430,16 +430,17 @@ impl FailureModel {
         let passed = self.worst(modulus, order, ratio);
         let mut tail = Tail::none();
         let mut failure = 0f64;
-        for _ in 0..24 {
+        for _ in 0..64 {
             let (wrong, next) =
                 finish(self.set.numbers(), passed.pass(&fresh.add(&tail), f64::from(reach)));
             failure = failure.max(wrong);
             if next == tail {
-                break;
+                return libm::log2(failure);
             }
             tail = next;
         }
-        libm::log2(failure)
+        // Errors that go on growing hold nothing without end.
+        0.0
     }
 
     /// The largest reach for which such a chain stays within 2^`limit` a ciphertext; 0 for none.

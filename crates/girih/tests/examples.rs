@@ -111,7 +111,8 @@ fn orders_are_priced_as_in_the_plain() {
     integers::run(&integers::Arguments::parse_from(set)).expect("the plain prices");
 }
 
-/// The table; circuits on numbers in slots have tests of their own, and a round of AES takes longer.
+/// The table; circuits on numbers in slots have tests of their own, and a round of AES takes
+/// longer.
 #[test]
 fn records_are_looked_up_as_in_the_plain() {
     let line = ["wide", "--device", "cpu", "--rounds", "0"];

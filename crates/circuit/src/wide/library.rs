@@ -1,8 +1,8 @@
 //! What one look-up of a set computes of bits, within the failure bound.
 //!
 //! Where there is room, functions and XORs follow each other without end: there is an error that no
-//! wire exceeds, because look-ups of wires within it leave no more. Where there is not (DISCRETE_1),
-//! errors of functions of functions grow, and before a look-up would be wrong too often its
+//! wire exceeds, because look-ups of wires within it leave no more. Where there is not
+//! (DISCRETE_1), errors of functions of functions grow, and before a look-up would be wrong too often its
 //! operands are *cleaned*: looked up once more by themselves modulo 2, which leaves hardly any
 //! error. Where that is, is for each plan to say (`repair.rs`).
 

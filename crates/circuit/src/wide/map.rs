@@ -256,7 +256,10 @@ impl<'a> Map<'a> {
             leaves = difference(&difference(&leaves, &[leaf]), of);
             inverted ^= turned;
         }
-        let known = |choice: &Choice| matches!(choice, Choice::Parity { leaves: own, .. } if *own == leaves);
+        let known = |choice: &Choice| match choice {
+            Choice::Parity { leaves: own, .. } => *own == leaves,
+            _ => false,
+        };
         if leaves.len() >= 2 && !self.choices[node].iter().any(known) {
             self.choices[node].push(Choice::Parity { leaves, inverted });
         }

@@ -139,8 +139,9 @@ impl ServerKey {
     }
 
     /// The largest range of a table times the weights of the sum that its result enters, for which
-    /// look-ups of any tables modulo `modulus` of `order` may follow each other without end; 0
-    /// where even 1 is too much.
+    /// look-ups of any tables modulo `modulus` of `order` may follow each other without end, one
+    /// result after the other; 0 where even 1 is too much. Sums of several results hold less, since
+    /// the errors of each add up: [`ServerKey::lookup`] counts them.
     ///
     /// # Errors
     /// [`Error::Mismatch`] for a modulus or an order that the set has not.
