@@ -171,9 +171,10 @@ pub fn aes128_key_schedule(rounds: usize) -> Netlist {
     output_bytes(builder, "round_keys", &keys)
 }
 
-/// [`aes128_expanded`] with SubBytes by inversion over a tower of fields: more gates, whose products
-/// are functions of four bits. As a [`WideCircuit`](crate::WideCircuit) on DISCRETE_4, which takes
-/// functions of three, it needs more look-ups than [`aes128_expanded`] (14,744 instead of 13,484).
+/// [`aes128_expanded`] with SubBytes by inversion over a tower of fields: more gates, whose
+/// products are functions of four bits. As a [`WideCircuit`](crate::WideCircuit) on DISCRETE_4,
+/// which takes functions of three, it needs more look-ups than [`aes128_expanded`] (14,744 instead
+/// of 13,484).
 ///
 /// # Panics
 /// Unless rounds are from 1 to 10.

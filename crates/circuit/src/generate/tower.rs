@@ -1,5 +1,5 @@
-//! Inversion in GF(2^8) as one in GF(4) over GF(16) (Satoh, Morioka, Takano, Munetoh 2001): products
-//! of two elements of GF(4) are functions of four bits.
+//! Inversion in GF(2^8) as one in GF(4) over GF(16) (Satoh, Morioka, Takano, Munetoh 2001):
+//! products of two elements of GF(4) are functions of four bits.
 //!
 //! GF(4) has elements x + y w with w^2 = w + 1, GF(16) is GF(4)[t]/(t^2 + t + w), GF(256) is
 //! GF(16)[u]/(u^2 + u + l); bits of an element are those of its parts, the constant one first.

@@ -2,9 +2,9 @@
 //!
 //! Where there is room, functions and XORs follow each other without end: there is an error that no
 //! wire exceeds, because look-ups of wires within it leave no more. Where there is not
-//! (DISCRETE_1), errors of functions of functions grow, and before a look-up would be wrong too often its
-//! operands are *cleaned*: looked up once more by themselves modulo 2, which leaves hardly any
-//! error. Where that is, is for each plan to say (`repair.rs`).
+//! (DISCRETE_1), errors of functions of functions grow, and before a look-up would be wrong too
+//! often its operands are *cleaned*: looked up once more by themselves modulo 2, which leaves
+//! hardly any error. Where that is, is for each plan to say (`repair.rs`).
 
 use crate::error::{Result, mismatch};
 use girih_discrete::{DiscreteParameters, Expected, Forecast, Table};
