@@ -61,11 +61,14 @@ pub fn kind(value: &Value) -> Result<String> {
     if record.get("parts").is_some() {
         return Ok("soak".into());
     }
+    if record.get("kind").and_then(Value::as_str) == Some("first-result") {
+        return Ok("first_result".into());
+    }
     let named = record.get("scheme").or(record.get("backend")).and_then(Value::as_str);
     match named.filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric())) {
         Some(name) => Ok(name.into()),
         None => bail!(
-            "a record names its scheme or its backend, is an example's, a profile or a soak's"
+            "a record names its scheme or its backend, is an example's, a profile, a soak's or of first results"
         ),
     }
 }
