@@ -400,6 +400,37 @@ fn joined_digits_agree() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
+/// Vectors that runs bring along, written anew between runs: the words of the CPU.
+#[test]
+fn vectors_of_runs_agree() {
+    let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10").expect("built in");
+    let client = ClientKey::generate_seeded_for_tests(&set, [3; 32]).expect("a key");
+    let x = client.encrypt_at(&[0.5, -0.25], 1).expect("it encrypts");
+    let none: [KeyKind; 0] = [];
+    let keys = EvaluationKeys::generate(&client, none, &NoProgress).expect("no keys");
+    let run = |device: &dyn Backend| -> girih::ckks::Result<Vec<Vec<u32>>> {
+        let server = ServerKey::load(device, &keys, &Options::default(), &NoProgress)?;
+        let recording = server.record(|b| {
+            let (weights, shift) = (b.vector_input(2, 1.0)?, b.vector_input(1, 1.0)?);
+            let x = b.input_with(x.level(), x.scale(), x.slots())?;
+            let y = b.mul_vector(&x, &weights)?;
+            Ok(vec![b.add_vector(&y, &shift)?])
+        })?;
+        let batch = server.upload(&[x.clone(), x.clone()])?;
+        let mut words = Vec::new();
+        for (weights, shift) in [([0.5, 1.0], 0.25), ([-1.0, 0.125], -0.5)] {
+            let y = recording.run_with(&[&batch], &[&weights[..], &[shift]])?;
+            let host = server.download(&y[0])?;
+            words.extend(host.iter().flat_map(|y| [y.b().to_vec(), y.a().to_vec()]));
+        }
+        Ok(words)
+    };
+    let [emulated, exact] = [&device() as &dyn Backend, &CpuBackend::new()]
+        .map(|device| run(device).unwrap_or_else(|e| panic!("{e}")));
+    assert_eq!(exact.len(), 8);
+    assert!(emulated == exact && exact[0] != exact[4] && exact[0] == exact[2]);
+}
+
 /// Memory that runs out while CKKS keys are loaded: how much, for what, and what to do about it.
 #[test]
 fn ckks_keys_without_room_say_what_to_do() {

@@ -8,6 +8,8 @@ mod ckks;
 mod cuda_check;
 mod devices;
 mod discrete;
+mod example;
+mod first_result;
 mod fold;
 mod fuzz;
 mod kernel_sources;
@@ -54,6 +56,11 @@ enum Command {
     /// The main job: make keys, encrypt random inputs, run a batch, decrypt and check every output,
     /// print the rates.
     Bench(bench::Arguments),
+    /// How long a newcomer waits for a first result, with empty caches and with kept ones: each row
+    /// is a command in a process of its own.
+    FirstResult(first_result::Arguments),
+    /// Run one of the examples that take long, for machines without cargo.
+    Example(example::Arguments),
     /// Run all tests: unit, property, vectors, and the conformance suite on every device found.
     Test(test::Arguments),
     /// Compile or translate every GPU kernel in use, without a GPU, and print what it takes.
@@ -132,8 +139,11 @@ fn main() -> ExitCode {
     // A reader that has seen enough (`| head`) ends the command quietly, where printing would
     // panic.
     sigpipe::reset();
+    record::start();
     let result = match arguments().command {
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::FirstResult(arguments) => first_result::run(&arguments),
+        Command::Example(arguments) => example::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Wasm(arguments) => wasm::run(&arguments),
         Command::Web(arguments) => web::run(&arguments),

@@ -3,10 +3,13 @@
 use serde::Serialize;
 use std::io::Write as _;
 
+#[path = "../../crates/girih/examples/common/first.rs"]
+mod first;
 #[path = "../../crates/girih/examples/common/output.rs"]
 mod output;
 #[path = "../../crates/girih/examples/common/stamp.rs"]
 mod stamp;
+pub use first::{FirstResult, start};
 pub use output::{check_file, write_json};
 pub use stamp::{commit, today};
 
@@ -90,6 +93,9 @@ pub struct Record {
     pub integers: Option<IntegerFigures>,
     pub keygen_s: f64,
     pub load_s: f64,
+    /// Of the whole process, where this is its first batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_result: Option<FirstResult>,
     pub peak_memory_bytes: Option<u64>,
     pub seed: u64,
     pub version: &'static str,

@@ -7,7 +7,8 @@
 //!
 //! - a slot holds two rows, as real and imaginary part: rotations serve both;
 //! - the mask that keeps one margin a row is in the coefficients of the polynomial, as are the
-//!   rates and whatever factor weights have just then;
+//!   rates and whatever factor weights have just then: vectors that each run brings along, so that
+//!   iterations that begin at one level share a recording;
 //! - weights, and the point that looks ahead, are 256 slots that repeat: they are bootstrapped as
 //!   such, both in one.
 //!
@@ -23,9 +24,11 @@ mod regression;
 use clap::Parser;
 use common::Failure;
 use girih::ckks::prelude::*;
-use girih::ckks::server::Node;
+use girih::ckks::server::{Node, Recording, VectorNode};
 use parties::Parties;
 use regression::{FEATURES, Rate, Row, SIGMOID, rates, rows, score, sigmoid, train};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::f64::consts::SQRT_2;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -49,14 +52,17 @@ pub(crate) struct Arguments {
 /// Weights are kept divided by this, so that they and margins stay in [-1, 1].
 const SHRINK: f64 = 16.0;
 
+/// No number among the constants of iterations is larger.
+const LARGEST: f64 = 1e3;
+
 /// Levels of an iteration.
 const LEVELS: usize = 4;
 
 /// The square root of -1, a product with which takes no level.
 const I: Complex64 = Complex64::new(0.0, 1.0);
 
-/// One iteration, with what its constants make good.
-struct Iteration {
+/// What one iteration multiplies and adds, with what that makes good.
+struct Constants {
     rate: Rate,
     /// `v` is divided by this: 1 - eta of the iteration before.
     behind: f64,
@@ -66,7 +72,48 @@ struct Iteration {
     rows: usize,
 }
 
+impl Constants {
+    /// The vectors of a run, in the order of [`Iteration::declare`].
+    fn vectors(&self) -> Vec<Vec<f64>> {
+        // Margins are this times what slopes are computed from, which is doubled.
+        let unit = SHRINK * self.behind / (2.0 * self.factor);
+        // gamma / sqrt(rows), what steps are multiplied by before their sum.
+        let gain = self.rate.gamma / (self.rows as f64).sqrt();
+        let first = |c: f64| -> Vec<f64> {
+            (0..FEATURES).map(|i| if i == 0 { gain * c } else { 0.0 }).collect()
+        };
+        let [c0, c1, c3] = SIGMOID;
+        let eta = self.rate.eta;
+        vec![
+            first(c3 * unit.powi(3)),
+            vec![c1 / (c3 * unit * unit)],
+            first(c0),
+            vec![self.behind / self.factor],
+            vec![eta / (1.0 - eta) / self.factor],
+        ]
+    }
+}
+
+/// An iteration whose constants each run brings along.
+struct Iteration {
+    cubic: VectorNode,
+    linear: VectorNode,
+    constant: VectorNode,
+    before: VectorNode,
+    momentum: VectorNode,
+}
+
 impl Iteration {
+    fn declare(b: &mut Builder<'_>) -> girih::ckks::Result<Self> {
+        Ok(Self {
+            cubic: b.vector_input(FEATURES, LARGEST)?,
+            linear: b.vector_input(1, LARGEST)?,
+            constant: b.vector_input(FEATURES, LARGEST)?,
+            before: b.vector_input(1, LARGEST)?,
+            momentum: b.vector_input(1, LARGEST)?,
+        })
+    }
+
     /// The next `w` and `v`, each divided by [`SHRINK`], and `v` by 1 - eta too, which saves the
     /// level of a product: v = (1 - eta) w' + eta w becomes w' + eta / (1 - eta) w.
     ///
@@ -100,10 +147,9 @@ impl Iteration {
         let steps = b.inner_sum(&steps, steps.slots() / FEATURES, FEATURES as i64)?;
         let conjugate = b.conjugate(&steps)?;
         let steps = b.add(&steps, &conjugate)?;
-        let from = b.mul_constant(v, self.behind / self.factor)?;
+        let from = b.mul_vector(v, &self.before)?;
         let next = b.add(&from, &steps)?;
-        let eta = self.rate.eta;
-        let momentum = b.mul_constant(w, eta / (1.0 - eta) / self.factor)?;
+        let momentum = b.mul_vector(w, &self.momentum)?;
         let ahead = b.add(&next, &momentum)?;
         Ok(vec![b.with_slots(&next, FEATURES)?, b.with_slots(&ahead, FEATURES)?])
     }
@@ -111,18 +157,11 @@ impl Iteration {
     /// gamma / sqrt(rows) times the slope at margins of which `x` holds a multiple, where rows
     /// begin, and 0 elsewhere; two levels.
     fn slope(&self, b: &mut Builder<'_>, x: &Node) -> girih::ckks::Result<Node> {
-        // Margins are this times `x`, which is doubled.
-        let unit = SHRINK * self.behind / (2.0 * self.factor);
-        let gain = self.rate.gamma / (self.rows as f64).sqrt();
-        let [c0, c1, c3] = SIGMOID;
-        let first = |c: f64| -> Vec<f64> {
-            (0..FEATURES).map(|i| if i == 0 { gain * c } else { 0.0 }).collect()
-        };
-        let masked = b.mul_plain(x, &first(c3 * unit.powi(3)))?;
+        let masked = b.mul_vector(x, &self.cubic)?;
         let square = b.square(x)?;
-        let square = b.add_constant(&square, c1 / (c3 * unit * unit))?;
+        let square = b.add_vector(&square, &self.linear)?;
         let slope = b.mul(&masked, &square)?;
-        b.add_plain(&slope, &first(c0))
+        b.add_vector(&slope, &self.constant)
     }
 }
 
@@ -143,6 +182,27 @@ fn encrypted(
         Ok(server.upload(&[client.within(SQRT_2).encrypt(&values)?])?)
     };
     rows.chunks(2 * slots / FEATURES).map(one).collect()
+}
+
+/// Level, scale and slots of each input.
+type Shapes = Vec<(usize, u64, usize)>;
+
+/// The recording for inputs like these, made when they are first met.
+fn recorded<'a>(
+    known: &'a mut HashMap<Shapes, Recording>,
+    server: &ServerKey,
+    inputs: &[&Ciphertexts],
+    record: impl FnOnce(&mut Builder<'_>, &[Node]) -> girih::ckks::Result<Vec<Node>>,
+) -> girih::ckks::Result<&'a Recording> {
+    let shapes = inputs.iter().map(|x| (x.level(), x.scale().to_bits(), x.slots())).collect();
+    Ok(match known.entry(shapes) {
+        Entry::Occupied(recording) => recording.into_mut(),
+        Entry::Vacant(place) => place.insert(server.record(|b| {
+            let nodes = inputs.iter().map(|x| b.input_with(x.level(), x.scale(), x.slots()));
+            let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+            record(b, &nodes)
+        })?),
+    })
 }
 
 fn main() -> ExitCode {
@@ -175,24 +235,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let conjugate = |z: &Ciphertexts| server.mul_constant(&server.conjugate(z)?, share);
     let conjugates = |z: &Vec<Ciphertexts>| z.iter().map(conjugate).collect();
     let mirrored = z.iter().map(conjugates).collect::<Result<Vec<Vec<_>>, _>>()?;
-    let refresh = |w: &Ciphertexts, v: &Ciphertexts| {
-        server.record(|b| {
-            let [w, v] = [w, v].map(|x| b.input_with(x.level(), x.scale(), x.slots()));
-            let v = b.mul_constant(&v?, I)?;
-            let both = b.add(&w?, &v)?;
-            let both = b.bootstrap_with(&both, &how)?;
-            let conjugate = b.conjugate(&both)?;
-            let v = b.sub(&conjugate, &both)?;
-            Ok(vec![b.add(&both, &conjugate)?, b.mul_constant(&v, I)?])
-        })
-    };
     let least = LEVELS + set.bootstrapping().map_or(0, |b| b.input_level());
     let (mut w, mut v) = (zeros.clone(), zeros);
     let (mut spent, mut rounds, mut behind) = (Duration::ZERO, 0, 1.0);
+    // One recording for all inputs of a shape.
+    let (mut refreshes, mut iterates) = (HashMap::new(), HashMap::new());
     // What is recorded once for all trainings of a size does not count as time of this one.
-    let mut timed = |recording: &girih::ckks::server::Recording, inputs: &[&Ciphertexts]| {
+    let mut timed = |recording: &Recording, inputs: &[&Ciphertexts], vectors: &[&[f64]]| {
         let start = Instant::now();
-        let outputs = recording.run(inputs)?;
+        let outputs = recording.run_with(inputs, vectors)?;
         server.synchronize()?;
         spent += start.elapsed();
         // What the model cannot know: weights stay small.
@@ -202,19 +253,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let (z, mirrored) = (&z[t % z.len()], &mirrored[t % z.len()]);
         let mut factor = 1.0;
         if v.level() < least {
-            let both = timed(&refresh(&w, &v)?, &[&w, &v])?;
+            let inputs = [&w, &v];
+            let refresh = recorded(&mut refreshes, server, &inputs, |b, nodes| {
+                let v = b.mul_constant(&nodes[1], I)?;
+                let both = b.add(&nodes[0], &v)?;
+                let both = b.bootstrap_with(&both, &how)?;
+                let conjugate = b.conjugate(&both)?;
+                let v = b.sub(&conjugate, &both)?;
+                Ok(vec![b.add(&both, &conjugate)?, b.mul_constant(&v, I)?])
+            })?;
+            let both = timed(refresh, &inputs, &[])?;
             (w, v) = (both[0].clone(), both[1].clone());
             (rounds, factor) = (rounds + 1, 2.0);
         }
-        let iteration = Iteration { rate, behind, factor, rows: batch };
+        let vectors = Constants { rate, behind, factor, rows: batch }.vectors();
         let inputs: Vec<_> = [&w, &v].into_iter().chain(z).chain(mirrored).collect();
-        let recording = server.record(|b| {
-            let nodes = inputs.iter().map(|x| b.input_with(x.level(), x.scale(), x.slots()));
-            let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-            let data = &nodes[2..];
-            iteration.run(b, data.split_at(z.len()).into(), &nodes[0], &nodes[1])
+        let iterate = recorded(&mut iterates, server, &inputs, |b, nodes| {
+            let data = nodes[2..].split_at(z.len()).into();
+            Iteration::declare(b)?.run(b, data, &nodes[0], &nodes[1])
         })?;
-        let both = timed(&recording, &inputs)?;
+        let vectors: Vec<&[f64]> = vectors.iter().map(Vec::as_slice).collect();
+        let both = timed(iterate, &inputs, &vectors)?;
         (w, v) = (both[0].clone(), both[1].clone());
         behind = 1.0 - rate.eta;
     }
@@ -222,9 +281,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
     // The owner again.
     let weights = client.decrypt_real(&server.download(&w)?[0])?;
+    parties.tell_first_result();
     let weights: Vec<f64> = weights.iter().map(|w| w * SHRINK).collect();
     let same = train(&known, batch, iterations, sigmoid);
     let plain = train(&known, batch, iterations, |x| 1.0 / (1.0 + x.exp()));
+    let recordings = refreshes.len() + iterates.len();
     let error = weights.iter().zip(&same).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     let each = 1e3 * seconds / f64::from(iterations);
     println!("{iterations} iterations of {batch} rows, {rounds} bootstrappings, {seconds:.1} s");
@@ -241,6 +302,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ("seconds", seconds),
         ("milliseconds_an_iteration", each),
         ("bootstrappings", f64::from(rounds)),
+        ("recordings", recordings as f64),
         ("largest_error", error),
         ("accuracy", encrypted.accuracy),
         ("auroc", encrypted.auroc),

@@ -364,6 +364,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for result in server.download(&result)? {
         found.extend(plan.unpack(&client.decrypt(&result)?));
     }
+    parties.tell_first_result();
     let (mut error, mut same, mut right, mut exact) = (0.0f64, 0, 0, 0);
     for ((found, (wanted, by_true)), (_, truth)) in found.iter().zip(&wanted).zip(&pictures) {
         let off = found.iter().zip(wanted).map(|(x, y)| (x - y).abs());

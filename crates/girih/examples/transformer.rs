@@ -36,7 +36,7 @@ use network::{FUNCTIONS, Function, Network, label};
 use parties::Parties;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use steps::Steps;
+use steps::{Batch, Steps};
 use tokens::{Layer, Plan};
 
 /// Classifies encrypted sequences by a transformer block.
@@ -73,7 +73,7 @@ const ATTENTION: usize = 15;
 const BLOCK: usize = 13;
 
 /// Ciphertexts whose bootstrappings are shared: one in the real parts, one in the imaginary ones.
-type Pair = [Ciphertexts; 2];
+type Pair = [Batch; 2];
 
 /// Levels that rotations are used at, counted from where bootstrappings begin.
 fn keys(set: &CkksParameters, plan: &Plan<'_>, last: usize) -> girih::ckks::Result<Vec<KeyRange>> {
@@ -265,7 +265,7 @@ impl Evaluator<'_> {
         record: impl Fn(&mut Builder<'_>, &[Node]) -> girih::ckks::Result<Node>,
     ) -> girih::ckks::Result<Pair> {
         let mut half = |i: usize| {
-            let inputs: Vec<&Ciphertexts> = inputs.iter().map(|pair| &pair[i]).collect();
+            let inputs: Vec<&Batch> = inputs.iter().map(|pair| &pair[i]).collect();
             let mut results =
                 self.steps.run(part, name, &inputs, |b, x| Ok(vec![record(b, x)?]))?;
             // Bounds say so; what the model of errors would count with is far more.
@@ -386,21 +386,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let again = halves[0][0].clone();
         halves[1].push(again);
     }
-    let x = [server.upload(&halves[0])?, server.upload(&halves[1])?];
+    let x = [server.upload(&halves[0])?, server.upload(&halves[1])?].map(Batch::Real);
 
     // Whoever computes.
     let steps = Steps::new(server, arguments.warm);
     let mut evaluator =
         Evaluator { steps, plan: &plan, polynomials: &polynomials, last, bootstrappings: 0 };
+    // Once with shapes alone, so that all steps are prepared side by side.
+    evaluator.run(&x.each_ref().map(|x| Batch::Rehearsed(x.shape())))?;
+    evaluator.steps.prepare()?;
     let result = evaluator.run(&x)?;
     let Evaluator { steps, bootstrappings, .. } = evaluator;
 
     // The owner again.
     let mut found = Vec::new();
-    let [first, second] = [server.download(&result[0])?, server.download(&result[1])?];
+    let [first, second] = result.each_ref().map(|x| {
+        let real = x.real().ok_or("a result that was rehearsed")?;
+        Ok::<_, Failure>(server.download(real)?)
+    });
+    let (first, second) = (first?, second?);
     for half in first.iter().zip(&second).flat_map(|(u, v)| [u, v]) {
         found.extend(plan.unpack(&client.decrypt_real(half)?, samples));
     }
+    parties.tell_first_result();
     let (mut error, mut same, mut right) = (0.0f64, 0, 0);
     for (found, &i) in found.iter().zip(&chosen) {
         let off = found.iter().zip(&plain[i].logits).map(|(x, y)| (x - y).abs());

@@ -8,8 +8,8 @@ use std::sync::Arc;
 #[doc(inline)]
 pub use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions,
-    NoProgress, PlanReport, PlanRequest, PlanSource, PlanValue, Progress, ShapeError, Transform,
-    TunedPlan, TunedPlans,
+    NoProgress, PlanReport, PlanRequest, PlanSource, PlanValue, Preparation, PreparationTime,
+    Progress, ShapeError, Transform, TunedPlan, TunedPlans, preparation_times,
 };
 
 /// The environment variable that names the device to open, where the program does not.

@@ -94,6 +94,9 @@ impl PolyDevice for WatchedDevice {
         self.of.check("loading")?;
         self.device.load(source, progress)
     }
+    fn rewrite(&self, resident: ResidentId, words: &[u32]) -> Result<()> {
+        self.device.rewrite(resident, words)
+    }
     fn unload(&self, resident: ResidentId) {
         self.device.unload(resident);
     }

@@ -15,6 +15,19 @@ use crate::fft::Simd;
 use crate::limb::{Gather, RUN, dispatch};
 use crate::{Modulus, RingError, bit_reverse};
 
+/// The exponent, below 2N, of the automorphism that undoes X -> X^`exponent`, which is odd, for N =
+/// `size`, a power of two.
+pub fn inverse_exponent(exponent: usize, size: usize) -> usize {
+    debug_assert!(exponent % 2 == 1 && size.is_power_of_two());
+    // Newton's iteration modulo 2^64; an odd number is its own inverse to 3 bits.
+    let mut inverse = exponent;
+    for _ in 0..5 {
+        let error = 2usize.wrapping_sub(exponent.wrapping_mul(inverse));
+        inverse = inverse.wrapping_mul(error);
+    }
+    inverse % (2 * size)
+}
+
 /// The automorphism X -> X^g of one ring degree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Automorphism {
@@ -68,12 +81,7 @@ impl Automorphism {
 
     /// The automorphism that undoes this one.
     pub fn inverse(&self) -> Self {
-        // Newton's iteration modulo 2^64; an odd number is its own inverse to 3 bits.
-        let mut inverse = self.exponent;
-        for _ in 0..5 {
-            let error = 2usize.wrapping_sub(self.exponent.wrapping_mul(inverse));
-            inverse = inverse.wrapping_mul(error);
-        }
+        let inverse = inverse_exponent(self.exponent, self.size);
         let inverse = Self::new(self.size, inverse).expect("the inverse of an odd number is odd");
         inverse.with_simd(self.simd)
     }

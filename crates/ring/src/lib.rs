@@ -34,7 +34,7 @@ pub mod switch;
 mod torus;
 mod word;
 
-pub use automorphism::Automorphism;
+pub use automorphism::{Automorphism, inverse_exponent};
 pub use basis::{BaseConversion, Formula, RnsBasis};
 pub use buffer::AlignedBuffer;
 pub use error::RingError;

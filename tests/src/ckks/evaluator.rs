@@ -223,6 +223,18 @@ pub fn end_to_end(device: &dyn Backend) -> Result<Vec<String>> {
         let outputs = recording.run(&batch)?;
         findings.check(what, &outputs[0], &wanted, DEVIATIONS)?;
     }
+    // One recording whose vector and number change from run to run.
+    let recording = s.record(|b| {
+        let (weights, shift) = (b.vector_input(x.len(), 2.0)?, b.vector_input(1, 2.0)?);
+        let weighted = b.input(top)?;
+        let weighted = b.mul_vector(&weighted, &weights)?;
+        Ok(vec![b.add_vector(&weighted, &shift)?])
+    })?;
+    for (what, weights, shift) in [("vectors", &y, 0.75), ("vectors, again", &x, -0.5)] {
+        let wanted = pairs(&x, weights, |x, w| x * w + shift);
+        let outputs = recording.run_with(&[&cx], &[weights.as_slice(), &[shift.into()]])?;
+        findings.check(what, &outputs[0], &wanted, DEVIATIONS)?;
+    }
     // Inputs are as they were.
     findings.check("input", &cx, &x, DEVIATIONS)?;
     if !matches!(s.rotate(&cx, 11), Err(Error::MissingKey { .. })) {

@@ -201,6 +201,9 @@ impl Keys {
                 Err(root.wrong(format!("has no group {group}")))
             }
             ResidentRequest::Plain(plain) => Ok(plain_words(chain, plain, shape)),
+            ResidentRequest::Changing { .. } => {
+                Err(root.wrong("has no plaintexts that change from run to run"))
+            }
         };
         let both = recording.residents.iter().zip(recording.program.residents());
         let polynomials = both.map(|(request, shape)| Ok((shape.clone(), words(request, shape)?)));

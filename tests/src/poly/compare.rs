@@ -228,6 +228,9 @@ mod tests {
         ) -> Result<Vec<ResidentId>, BackendError> {
             self.0.load(source, progress)
         }
+        fn rewrite(&self, resident: ResidentId, words: &[u32]) -> Result<(), BackendError> {
+            self.0.rewrite(resident, words)
+        }
         fn unload(&self, resident: ResidentId) {
             self.0.unload(resident);
         }

@@ -5,7 +5,7 @@ use super::batches::{batch_size, measure_all, sizes};
 use super::keys::{load_options, messages, parameter_set_or, seed_bytes};
 use super::operation::{GateOperation, name};
 use crate::progress::Terminal;
-use crate::record::{self, Milliseconds, Noise, Record};
+use crate::record::{self, FirstResult, Milliseconds, Noise, Record};
 use crate::{published, sets};
 use anyhow::{Result, bail};
 use girih::Device;
@@ -176,6 +176,7 @@ pub fn measure(
     };
     let mut samples = Vec::with_capacity(arguments.repeat);
     let (mut checked, mut wrong, mut squares) = (0, 0, 0.0);
+    let mut first_result = None;
     for round in 0..=arguments.repeat {
         let start = Instant::now();
         let span = timeline::host("a batch");
@@ -195,6 +196,7 @@ pub fn measure(
             samples.push(1e3 * start.elapsed().as_secs_f64());
         }
         drop(span);
+        first_result = first_result.or_else(FirstResult::first);
         if timeline::is_on() {
             // Devices hand over their spans there.
             server.engine().synchronize()?;
@@ -240,6 +242,7 @@ pub fn measure(
         },
         keygen_s: loaded.keygen_s,
         load_s: loaded.load_s,
+        first_result,
         peak_memory_bytes: record::peak_memory_bytes(),
         seed: arguments.seed,
         version: env!("CARGO_PKG_VERSION"),
@@ -299,6 +302,9 @@ fn report(record: &Record, say: &dyn Fn(String)) {
         record.noise.sigma_out,
         record.noise.model
     ));
+    if let Some(first) = &record.first_result {
+        say(format!("first       result after {first}"));
+    }
     for row in published::of(&record.set) {
         let ratio = record.bootstraps_per_s / row.rate;
         say(format!(

@@ -291,6 +291,7 @@ impl Run<'_> {
             },
             keygen_s,
             load_s,
+            first_result: None,
             peak_memory_bytes: record::peak_memory_bytes(),
             seed: self.arguments.seed,
             version: env!("CARGO_PKG_VERSION"),

@@ -317,6 +317,7 @@ impl Bench {
             }),
             keygen_s: self.keygen_s,
             load_s: self.load_s,
+            first_result: None,
             peak_memory_bytes: record::peak_memory_bytes(),
             seed: arguments.seed,
             version: env!("CARGO_PKG_VERSION"),

@@ -6,7 +6,7 @@ use super::options::options;
 use crate::bench::{Arguments, CkksOperation, Operation, Slots, TransformChoice, name, seed_bytes};
 use crate::plot;
 use crate::progress::Terminal;
-use crate::record::{self, Milliseconds};
+use crate::record::{self, FirstResult, Milliseconds};
 use crate::timeline::Timeline;
 use anyhow::{Context, Result, bail};
 use girih::Device;
@@ -67,6 +67,9 @@ struct Record {
     keygen_s: f64,
     load_s: f64,
     record_s: f64,
+    /// Of the whole process, where this is its first batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_result: Option<FirstResult>,
     device_bytes: u64,
     peak_memory_bytes: Option<u64>,
     message_ratio: Option<u32>,
@@ -329,11 +332,13 @@ struct Measured {
     record_s: f64,
     ms_queued: Option<f64>,
     digest: Option<String>,
+    first_result: Option<FirstResult>,
 }
 
 impl Measured {
     fn on_host(samples: Vec<f64>, checked: Checked, model: f64) -> Self {
-        Self { samples, checked, model, record_s: 0.0, ms_queued: None, digest: None }
+        let (record_s, ms_queued, digest, first_result) = (0.0, None, None, None);
+        Self { samples, checked, model, record_s, ms_queued, digest, first_result }
     }
 }
 
@@ -402,11 +407,16 @@ impl Run<'_> {
         let run = runner(server, job, &inputs)?;
         let record_s = start.elapsed().as_secs_f64();
         say(format!("recorded  in {record_s:.2} s"));
-        let mut outputs = Vec::new();
+        let (mut outputs, mut first_result) = (Vec::new(), None);
         let samples = timed(arguments.repeat, || {
             outputs = run()?;
-            Ok(server.synchronize()?)
+            server.synchronize()?;
+            first_result = first_result.take().or_else(FirstResult::first);
+            Ok(())
         })?;
+        if let Some(first) = &first_result {
+            say(format!("first     result after {first}"));
+        }
         let again = || {
             outputs = run()?;
             Ok(())
@@ -425,7 +435,7 @@ impl Run<'_> {
         let mut checked = Checked::default();
         let model = check(client, job, &self.plain, &results, &mut checked)?;
         let digest = Some(digest_of(results.iter().flat_map(|(_, all)| all)));
-        Ok(Measured { samples, checked, model, record_s, ms_queued, digest })
+        Ok(Measured { samples, checked, model, record_s, ms_queued, digest, first_result })
     }
 }
 
@@ -454,7 +464,7 @@ fn measure(
 
 fn record_of(run: &Run<'_>, device: &Device, batch: usize, measured: Measured) -> Record {
     let Run { arguments, set, loaded, job, .. } = run;
-    let Measured { samples, checked, model, record_s, ms_queued, digest } = measured;
+    let Measured { samples, checked, model, record_s, ms_queued, digest, first_result } = measured;
     let (ms, info, server) = (Milliseconds::of(&samples), device.info(), &loaded.server);
     let bootstraps = job.op == CkksOperation::Bootstrap;
     let set_ratio = || set.bootstrapping().map(|b| b.message_ratio());
@@ -485,6 +495,7 @@ fn record_of(run: &Run<'_>, device: &Device, batch: usize, measured: Measured) -
         keygen_s: loaded.keygen_s,
         load_s: loaded.load_s,
         record_s,
+        first_result,
         device_bytes: server.memory().device_bytes,
         peak_memory_bytes: record::peak_memory_bytes(),
         message_ratio: if bootstraps { arguments.ratio.or_else(set_ratio) } else { None },

@@ -5,6 +5,7 @@ mod cache;
 mod error;
 mod fit;
 mod info;
+mod preparation;
 mod private;
 mod progress;
 mod report;
@@ -21,6 +22,7 @@ pub use cache::{
 pub use error::{BackendError, Result};
 pub use fit::{DoesNotFit, ShapeError};
 pub use info::{DeviceInfo, DeviceKind, DeviceLimits, Transform};
+pub use preparation::{Preparation, PreparationTime, Preparing, preparation_times, preparing};
 pub use private::{new_private_folder, private_folder};
 pub use progress::{NoProgress, Progress};
 pub use report::{PlanReport, PlanValue};

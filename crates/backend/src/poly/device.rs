@@ -134,6 +134,13 @@ pub trait PolyDevice: Any + Send + Sync {
         at_once(move || self.load(source, progress))
     }
 
+    /// Writes a resident polynomial anew: all of its limbs, N / 2^log2_run canonical words each. The
+    /// routines that read it stay.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn rewrite(&self, resident: ResidentId, words: &[u32]) -> Result<()>;
+
     /// Frees a resident polynomial when all calls made so far are done with it.
     fn unload(&self, resident: ResidentId);
 

@@ -12,7 +12,10 @@ use super::{
     ResidentId, ResidentShape, ResidentSource, RingShape, Value, check, lower,
 };
 use crate::poly::program::ValueType;
-use crate::{Backend, BackendError, NoProgress, PlanSource, Progress, Result, block_on};
+use crate::{
+    Backend, BackendError, NoProgress, PlanSource, Preparation, Progress, Result, block_on,
+    preparing,
+};
 use girih_ring::sampler::PublicStream;
 
 use handles::ResidentInner;
@@ -243,6 +246,28 @@ impl PolyEngine {
         wrong.map_or(Ok(residents), Err)
     }
 
+    /// Writes a resident polynomial anew: N / 2^log2_run canonical words a limb, limb after limb.
+    /// Runs asked for before read the old words, those that come the new ones.
+    ///
+    /// # Errors
+    /// For a polynomial of another engine, a wrong length, words that are not canonical; failures
+    /// of the device.
+    pub fn rewrite(&self, resident: &Resident, words: &[u32]) -> Result<()> {
+        let ResidentInner { shared, id, shape } = &*resident.inner;
+        if !Arc::ptr_eq(shared, &self.shared) {
+            return Err(refuse("rewrite: the polynomial was loaded by another engine".into()));
+        }
+        let len = self.ring().degree() >> shape.log2_run;
+        if words.len() != len * shape.basis.len() {
+            let (found, limbs) = (words.len(), shape.basis.len());
+            return Err(refuse(format!("rewrite: {found} words for {limbs} limbs of {len}")));
+        }
+        for (limb, &prime) in words.chunks_exact(len).zip(shape.basis.primes()) {
+            check::canonical(self.ring(), prime, limb, "rewrite")?;
+        }
+        self.shared.device.rewrite(*id, words)
+    }
+
     /// Lowers a program by this device's plan and makes it ready to run. `residents` are those
     /// that it reads, by slot.
     ///
@@ -290,7 +315,9 @@ impl PolyEngine {
         }
         let shapes = residents.iter().map(|r| &r.inner.shape);
         check::resident_shapes(program.residents(), shapes, "resident polynomials")?;
+        let lowering = preparing(Preparation::Lowering);
         let schedule = Arc::new(lower(program, plan, keep)?);
+        drop(lowering);
         let ids: Vec<ResidentId> = residents.iter().map(|r| r.inner.id).collect();
         let id = self.shared.device.prepare(&schedule, &ids)?;
         Ok(Routine {

@@ -35,7 +35,7 @@ pub struct ReferenceDevice {
     state: Mutex<State>,
 }
 
-type Polynomial = Arc<(ResidentShape, Vec<u32>)>;
+type Polynomial = Arc<(ResidentShape, Mutex<Vec<u32>>)>;
 
 #[derive(Debug, Default)]
 struct State {
@@ -63,8 +63,12 @@ impl ResidentSource for Bound<'_> {
     fn limb(&self, polynomial: usize, limb: usize, out: &mut [u32]) {
         let (shape, words) = &*self.0[polynomial];
         let len = self.1 >> shape.log2_run;
-        out.copy_from_slice(&words[limb * len..(limb + 1) * len]);
+        out.copy_from_slice(&held(words)[limb * len..(limb + 1) * len]);
     }
+}
+
+fn held(words: &Mutex<Vec<u32>>) -> MutexGuard<'_, Vec<u32>> {
+    words.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ReferenceDevice {
@@ -151,11 +155,16 @@ impl PolyDevice for ReferenceDevice {
             }
             let mut state = self.state();
             let id = state.next();
-            state.residents.insert(id, Arc::new((shape, words)));
+            state.residents.insert(id, Arc::new((shape, Mutex::new(words))));
             ids.push(id);
             progress.report(source.what(), number + 1, total);
         }
         Ok(ids)
+    }
+
+    fn rewrite(&self, resident: ResidentId, words: &[u32]) -> Result<()> {
+        held(&self.state().residents[&resident].1).copy_from_slice(words);
+        Ok(())
     }
 
     fn unload(&self, resident: ResidentId) {
@@ -192,7 +201,7 @@ impl PolyDevice for ReferenceDevice {
     fn bytes_in_use(&self) -> u64 {
         let state = self.state();
         let buffers: usize = state.buffers.values().map(Vec::len).sum();
-        let residents: usize = state.residents.values().map(|p| p.1.len()).sum();
+        let residents: usize = state.residents.values().map(|p| held(&p.1).len()).sum();
         4 * (buffers + residents) as u64
     }
 }

@@ -55,6 +55,21 @@ impl Encoder {
     /// [`Error::Scale`] unless the scale is finite and positive.
     pub fn encode<T: Copy + Into<Complex64>>(&self, values: &[T], scale: f64) -> Result<Plaintext> {
         let slots = values.len();
+        let (few, largest) = self.coefficients(values, scale)?;
+        let gap = self.degree / (2 * slots);
+        let mut coefficients = vec![0; self.degree];
+        coefficients.iter_mut().step_by(gap).zip(few).for_each(|(to, c)| *to = c);
+        Ok(Plaintext::new(coefficients, scale, slots, largest))
+    }
+
+    /// The coefficients of [`Encoder::encode`] that need not be 0: two a value, those of X^0,
+    /// X^(N/2n), .. for n values; and the largest magnitude of these.
+    pub(crate) fn coefficients<T: Copy + Into<Complex64>>(
+        &self,
+        values: &[T],
+        scale: f64,
+    ) -> Result<(Vec<i64>, f64)> {
+        let slots = values.len();
         self.check_slots("the vector to encode", slots)?;
         check_scale("encoding", scale)?;
         let mut z: Vec<Complex64> = values.iter().map(|&value| value.into()).collect();
@@ -68,14 +83,13 @@ impl Encoder {
         }
         let largest = z.iter().map(|value| value.norm()).fold(0.0, f64::max);
         self.transform.to_coefficients(&mut z);
-        let gap = self.degree / (2 * slots);
-        let mut coefficients = vec![0; self.degree];
+        let mut coefficients = vec![0; 2 * slots];
         for (k, c) in z.iter().enumerate() {
             for (place, part) in [(k, c.re), (k + slots, c.im)] {
                 let scaled = (part * scale).round_ties_even();
                 // Also refuses what overflowed on the way: a comparison with NaN is false.
                 if scaled.abs() < LARGEST_COEFFICIENT {
-                    coefficients[place * gap] = scaled as i64;
+                    coefficients[place] = scaled as i64;
                 } else {
                     let rule = format!(
                         "values times the scale 2^{:.2} must stay below 2^62: divide them",
@@ -85,7 +99,7 @@ impl Encoder {
                 }
             }
         }
-        Ok(Plaintext::new(coefficients, scale, slots, largest))
+        Ok((coefficients, largest))
     }
 
     /// The slots of a polynomial of N real coefficients, divided by `scale`: `slots` of them.

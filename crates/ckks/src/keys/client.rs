@@ -6,6 +6,7 @@ use crate::host::HostRing;
 use crate::noise::{Noise, NoiseModel};
 use crate::params::ERROR_DEVIATION;
 use crate::{Ciphertext, CiphertextHeader, CkksParameters, Error, Plaintext, Result, error, wire};
+use girih_backend::{Preparation, preparing};
 use girih_ring::sampler::Gaussian;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
 use girih_rlwe::{Entropy, KeyId, Secret, SecretDistribution, SetId};
@@ -251,6 +252,7 @@ impl ClientKey {
         level: usize,
         magnitude: f64,
     ) -> Result<Ciphertext> {
+        let _encrypting = preparing(Preparation::Encryption);
         let set = self.set();
         set.check_level("encryption", level)?;
         let message = plaintext.coefficients();
@@ -270,7 +272,7 @@ impl ClientKey {
         limbs.zip(base).for_each(|((b, a), position)| {
             let modulus = chain.moduli()[position];
             let mut stream = masks.stream(domain::MASKS, position as u64);
-            a.fill_with(|| stream.uniform_below(u64::from(modulus.value())) as u32);
+            stream.fill_public_below(modulus.value(), a);
             self.host.evaluations(position, &hidden, b);
             for ((b, a), s) in b.iter_mut().zip(a).zip(secrets.dense(position)) {
                 *b = modulus.sub(*b, modulus.mul(*a, *s));

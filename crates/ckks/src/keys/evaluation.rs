@@ -4,7 +4,7 @@ use super::switching::{self, SecretLimbs, SwitchingKey};
 use super::{ClientKey, KeyKind, KeyPart, KeyRange, SwitchingKeySource};
 use crate::program::{Chain, ChainShape, FirstFactor};
 use crate::{CkksParameters, Error, Result, error, wire};
-use girih_backend::Progress;
+use girih_backend::{Preparation, Progress, preparing};
 use girih_ring::sampler::PublicStream;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
 use girih_rlwe::{KeyId, MaskSeed, SetId};
@@ -42,6 +42,7 @@ impl EvaluationKeys {
         kinds: impl IntoIterator<Item = impl Into<KeyRange>>,
         progress: &dyn Progress,
     ) -> Result<Self> {
+        let _making = preparing(Preparation::Keys);
         let set = client.set();
         let mut wanted: BTreeMap<KeyKind, KeyRange> = BTreeMap::new();
         for range in kinds {

@@ -180,16 +180,20 @@ impl SwitchingKey {
             let product = chain.auxiliary().take(auxiliary);
             let product = product.fold(1, |product, i| modulus.mul(product, chain.prime(i)));
             let mut error = Zeroizing::new(vec![0; degree]);
+            let mut mask = vec![0; degree];
             for ((digit, errors), body) in digits.clone().zip(&errors).zip(rows) {
                 host.evaluations(position, errors, &mut error);
                 let carries = kind.carrying(set, digit).contains(&position);
-                let factor = modulus.shoup(if carries { product } else { 0 });
+                if carries {
+                    let factor = modulus.shoup(product);
+                    let carried = error.iter_mut().zip(from.iter());
+                    carried.for_each(|(e, &s)| *e = modulus.add(*e, modulus.mul_shoup(s, factor)));
+                }
                 let mut stream = streams.stream(domain::MASKS, mask_index(kind, digit, position));
-                let p = u64::from(modulus.value());
-                for (j, b) in body.iter_mut().enumerate() {
-                    let mask = stream.uniform_below(p) as u32;
-                    let hidden = modulus.add(error[j], modulus.mul_shoup(from[j], factor));
-                    *b = modulus.sub(hidden, modulus.mul(mask, target[j]));
+                stream.fill_public_below(modulus.value(), &mut mask);
+                let words = error.iter().zip(&mask).zip(target.iter());
+                for (b, ((&hidden, &a), &s)) in body.iter_mut().zip(words) {
+                    *b = modulus.sub(hidden, modulus.mul(a, s));
                 }
                 done(1);
             }
@@ -242,9 +246,8 @@ impl SwitchingKey {
         match part {
             KeyPart::Body => out.copy_from_slice(&self.bodies[start..start + out.len()]),
             KeyPart::Mask => {
-                let p = u64::from(set.chain().prime(position));
                 let mut stream = self.mask_stream(id, digit, position).expand();
-                out.fill_with(|| stream.uniform_below(p) as u32);
+                stream.fill_public_below(set.chain().prime(position), out);
             }
         }
         Ok(())

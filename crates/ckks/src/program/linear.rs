@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use girih_backend::poly::{Term, Value};
+use girih_backend::poly::{Basis, Term, Value};
 use num_bigint::BigInt;
 
 use super::error::RecordError;
@@ -154,15 +154,35 @@ impl Recorder {
     pub(crate) fn plaintext_over(
         &mut self,
         coefficients: Arc<[i64]>,
-        basis: girih_backend::poly::Basis,
+        basis: Basis,
     ) -> Result<Value, RecordError> {
-        let (n, len) = (self.chain().degree(), coefficients.len());
+        let log2_run = self.log2_run(coefficients.len())?;
+        self.resident(ResidentRequest::Plain(PlainPolynomial { coefficients, log2_run, basis }))
+    }
+
+    /// The same of `len` coefficients that are known only when the program runs. Plaintexts of one
+    /// `number` are one, of one length and level.
+    ///
+    /// # Errors
+    /// As [`Recorder::plaintext`].
+    pub fn changing_plaintext(
+        &mut self,
+        number: usize,
+        len: usize,
+        level: usize,
+    ) -> Result<Value, RecordError> {
+        let (log2_run, basis) = (self.log2_run(len)?, self.chain().level(level)?.clone());
+        self.resident(ResidentRequest::Changing { number, log2_run, basis })
+    }
+
+    /// log2 of the step between the exponents of `len` coefficients.
+    fn log2_run(&self, len: usize) -> Result<u32, RecordError> {
+        let n = self.chain().degree();
         if !len.is_power_of_two() || len > n {
             let why = format!("{len} coefficients: the number must be a power of two up to {n}");
             return Err(RecordError::Shape { operation: "a plaintext", why });
         }
-        let log2_run = (n / len).ilog2();
-        self.resident(ResidentRequest::Plain(PlainPolynomial { coefficients, log2_run, basis }))
+        Ok((n / len).ilog2())
     }
 
     /// x times a plaintext of [`Recorder::plaintext`] encoded at `scale`; not rescaled.

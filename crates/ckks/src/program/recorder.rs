@@ -109,9 +109,26 @@ pub enum ResidentRequest {
     },
     /// An encoded plaintext.
     Plain(PlainPolynomial),
+    /// A plaintext that is written anew before each run, in the form of an encoded one.
+    Changing {
+        /// Tells it from others of the program.
+        number: usize,
+        /// As of [`PlainPolynomial`].
+        log2_run: u32,
+        /// The primes that it is wanted for.
+        basis: Basis,
+    },
 }
 
 impl ResidentRequest {
+    /// The plaintext that is asked for, if it is one that is known.
+    pub fn plain(&self) -> Option<&PlainPolynomial> {
+        match self {
+            Self::Plain(polynomial) => Some(polynomial),
+            _ => None,
+        }
+    }
+
     /// The polynomials that it is the sum of; none where it is no sum.
     pub fn summands(&self) -> Vec<Self> {
         let Self::JoinedKey { kind, digits, part, .. } = self else { return Vec::new() };
@@ -277,6 +294,7 @@ impl Recorder {
             ResidentRequest::JoinedKey { basis, .. } => (basis.clone(), 0),
             ResidentRequest::Klss { .. } => (self.chain.klss().clone(), 0),
             ResidentRequest::Plain(plain) => (plain.basis.clone(), plain.log2_run),
+            ResidentRequest::Changing { log2_run, basis, .. } => (basis.clone(), *log2_run),
         };
         let value = self.builder.resident(ResidentShape { basis, log2_run })?;
         self.residents.push(request.clone());

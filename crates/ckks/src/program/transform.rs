@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use girih_backend::poly::{Term, Value};
+use girih_backend::{Preparation, preparing};
 use num_complex::Complex64;
+use rayon::prelude::*;
 
 use super::error::RecordError;
 use super::keys::{Digits, Extended, KeyProduct};
@@ -62,10 +64,9 @@ pub(crate) fn encode(
     slots: &[Complex64],
     scale: f64,
 ) -> Result<Arc<[i64]>, RecordError> {
-    let plaintext =
-        encoder.encode(slots, scale).map_err(|e| RecordError::Encoding(e.to_string()))?;
-    let gap = encoder.degree() / (2 * slots.len());
-    Ok(plaintext.coefficients().iter().copied().step_by(gap).collect())
+    let encoded = encoder.coefficients(slots, scale);
+    let (coefficients, _) = encoded.map_err(|e| RecordError::Encoding(e.to_string()))?;
+    Ok(coefficients.into())
 }
 
 impl LinearTransform {
@@ -93,7 +94,8 @@ impl LinearTransform {
             let rotated = rotate(least_period(diagonal), -(right as i64));
             Ok(Some(encode(encoder, &rotated, plaintext_scale)?))
         };
-        let plaintexts = diagonals.iter().enumerate().map(one).collect::<Result<_, _>>()?;
+        let _encoding = preparing(Preparation::Encoding);
+        let plaintexts = diagonals.par_iter().enumerate().map(one).collect::<Result<_, _>>()?;
         Ok(Self { plan, plaintexts, plaintext_scale, scale: to })
     }
 

@@ -13,7 +13,7 @@ use crate::keys::{EvaluationKeys, KeyKind, KeyPart, SwitchingKeySource};
 use crate::program::{Part, ResidentRequest};
 use crate::{Encoder, Error, Result};
 use girih_backend::poly::{Basis, PolyEngine, PolyOptions, ResidentShape, ResidentSource};
-use girih_backend::{Backend, Progress, block_on};
+use girih_backend::{Backend, Preparation, Progress, block_on, preparing};
 use girih_ring::sampler::PublicStream;
 
 /// Choices of a [`ServerKey`].
@@ -154,6 +154,7 @@ impl ServerKey {
             None if options.device.untuned => KeySwitching::Hybrid,
             None => KeySwitching::fastest(device, keys.set(), progress)?,
         };
+        let _expanding = preparing(Preparation::Expansion);
         let options = Options { key_switching: Some(switching), ..options.clone() };
         let ring = switching.ring(keys.set())?;
         let engine = PolyEngine::open_with(device, ring, &options.device, progress)?;
@@ -192,11 +193,11 @@ impl ServerKey {
         let library = Library::new(&set, residents, levels.collect());
         let encoder = Encoder::new(set.chain().log2_degree())?;
         let model = Model::new(&set, joins);
-        let shared = Shared { set, id: keys.key_id(), chain, engine, library, switching };
+        let id = keys.key_id();
+        let shared = Shared { set, id, chain, engine, library, switching, encoder };
         Ok(Self {
             shared: Arc::new(shared),
             model,
-            encoder,
             options: Options { key_switching: Some(switching), ..options.clone() },
             plans: Mutex::default(),
             kept: Mutex::new(Kept::new(options.recordings)),

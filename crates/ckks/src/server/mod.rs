@@ -45,19 +45,20 @@ mod residents;
 mod room;
 mod tracked;
 mod transfer;
+mod vectors;
 
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use bootstrapping::Bootstrapping;
-pub use builder::{Builder, Node};
+pub use builder::{Builder, Node, VectorNode};
 pub use ciphertexts::Ciphertexts;
 pub use estimate::Estimate;
 pub use key_switching::KeySwitching;
 pub use load::Options;
 pub use matrix::{LinearMap, Matrix};
 pub use memory::{MemoryNeed, MemoryRung};
-pub use recording::Recording;
+pub use recording::{Draft, Recording};
 
 use crate::approximation::MAX_DEGREE;
 use crate::program::Chain;
@@ -78,6 +79,7 @@ struct Shared {
     engine: PolyEngine,
     library: Library,
     switching: KeySwitching,
+    encoder: Encoder,
 }
 
 /// Evaluation keys loaded on one device: computes on ciphertexts there.
@@ -100,7 +102,6 @@ struct Shared {
 pub struct ServerKey {
     shared: Arc<Shared>,
     model: Model,
-    encoder: Encoder,
     options: Options,
     plans: Plans,
     kept: Mutex<Kept>,
@@ -200,7 +201,7 @@ impl ServerKey {
     }
 
     fn encoder(&self) -> &Encoder {
-        &self.encoder
+        &self.shared.encoder
     }
 
     fn downloads(&self) -> MutexGuard<'_, Downloads> {

@@ -8,9 +8,12 @@ use super::ciphertexts::Ciphertexts;
 use super::estimate::Estimate;
 use super::memory::{While, advised};
 use super::tracked::{Mask, Tracked, salt};
+use super::vectors::{self, Vectors};
 use super::{ServerKey, Shared};
 use crate::{Error, Result};
 use girih_backend::poly::{Bindings, Place, Resident, Routine};
+use girih_backend::{Preparation, preparing};
+use num_complex::Complex64;
 
 /// A computation that [`ServerKey::record`] recorded: run it with any ciphertexts of the declared
 /// levels, scales and slots.
@@ -25,6 +28,7 @@ pub struct Recording {
     tape: Tape,
     inputs: Vec<InputShape>,
     outputs: Vec<Node>,
+    vectors: Vectors,
 }
 
 impl std::fmt::Debug for Recording {
@@ -33,6 +37,35 @@ impl std::fmt::Debug for Recording {
             .field("inputs", &self.inputs)
             .field("outputs", &self.outputs.len())
             .finish_non_exhaustive()
+    }
+}
+
+/// A computation that is recorded, and not prepared for the device yet
+/// ([`ServerKey::draft`]).
+pub struct Draft<'s> {
+    server: &'s ServerKey,
+    parts: Parts,
+}
+
+impl std::fmt::Debug for Draft<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let outputs = self.parts.outputs.len();
+        f.debug_struct("Draft").field("outputs", &outputs).finish_non_exhaustive()
+    }
+}
+
+impl Draft<'_> {
+    /// Level, scale and slots of each result.
+    pub fn outputs(&self) -> Vec<(usize, f64, usize)> {
+        self.parts.outputs.iter().map(|x| (x.level(), x.scale(), x.slots())).collect()
+    }
+
+    /// Makes it ready to run. Threads may prepare at once, as [`ServerKey::record`] says.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] for keys that it would need, and failures of the device.
+    pub fn prepare(self) -> Result<Recording> {
+        self.server.prepare(self.parts)
     }
 }
 
@@ -63,6 +96,20 @@ impl ServerKey {
         &self,
         record: impl FnOnce(&mut Builder<'_>) -> Result<Vec<Node>>,
     ) -> Result<Recording> {
+        self.draft(record)?.prepare()
+    }
+
+    /// The first half of [`ServerKey::record`]: what is computed, without anything done for the
+    /// device. It tells of which levels results are, so that what computes with them can be drafted
+    /// before anything runs, and all be prepared side by side.
+    ///
+    /// # Errors
+    /// Those of the operations.
+    pub fn draft(
+        &self,
+        record: impl FnOnce(&mut Builder<'_>) -> Result<Vec<Node>>,
+    ) -> Result<Draft<'_>> {
+        let _recording = preparing(Preparation::Recording);
         let mut builder = Builder::new(self)?;
         let outputs = record(&mut builder)?;
         if outputs.is_empty() {
@@ -72,8 +119,7 @@ impl ServerKey {
                 rule: "a recording needs at least one".into(),
             });
         }
-        let parts = builder.finish(&outputs)?;
-        self.prepare(parts)
+        Ok(Draft { server: self, parts: builder.finish(&outputs)? })
     }
 
     /// What a computation would be off by, an estimate an output, of inputs that are off by
@@ -92,12 +138,16 @@ impl ServerKey {
         let mut builder = Builder::new(self)?;
         let outputs = record(&mut builder)?;
         let parts = builder.finish(&outputs)?;
-        estimates(self.set().slots(), &parts.tape, &parts.inputs, &parts.outputs, inputs)
+        let slots = self.set().slots();
+        let vectors = vectors::declared(slots, &parts.vectors, &parts.uses);
+        estimates(slots, (&parts.tape, &vectors), &parts.inputs, &parts.outputs, inputs)
     }
 
     pub(super) fn prepare(&self, parts: Parts) -> Result<Recording> {
         let shared = self.shared();
-        let found = shared.library.find(&shared.engine, &parts.recording.residents);
+        let vectors = Vectors::new(shared, &parts)?;
+        let (wanted, changing) = (&parts.recording.residents, vectors.residents());
+        let found = shared.library.find(&shared.engine, wanted, changing);
         let residents = found.map_err(|error| with_slots_named(error, parts.bootstrapped))?;
         let bound: Vec<Resident> = residents.iter().map(|r| Resident::clone(r)).collect();
         let routine = shared
@@ -111,6 +161,7 @@ impl ServerKey {
             tape: parts.tape,
             inputs: parts.inputs,
             outputs: parts.outputs,
+            vectors,
         })
     }
 }
@@ -123,7 +174,8 @@ impl Recording {
     /// [`Error::Length`] for another number of inputs, [`Error::Room`] for slots that may not fit.
     pub fn estimate(&self, inputs: &[Estimate]) -> Result<Vec<Estimate>> {
         let slots = self.shared.set.slots();
-        estimates(slots, &self.tape, &self.inputs, &self.outputs, inputs)
+        let vectors = self.vectors.declared(slots);
+        estimates(slots, (&self.tape, &vectors), &self.inputs, &self.outputs, inputs)
     }
 
     /// Runs it on batches of one length, one batch an input: the i-th ciphertexts of all batches
@@ -135,8 +187,30 @@ impl Recording {
     /// declared, [`Error::WrongKey`] for ciphertexts of another key or server,
     /// [`Error::Room`] for slots that may not fit, and failures of the device.
     pub fn run(&self, inputs: &[&Ciphertexts]) -> Result<Vec<Ciphertexts>> {
+        self.run_with::<f64>(inputs, &[])
+    }
+
+    /// [`Recording::run`] of a recording with vectors that runs bring along
+    /// ([`Builder::vector_input`]), in the order in which they were declared. The same serve every
+    /// ciphertext of a batch.
+    ///
+    /// # Errors
+    /// As [`Recording::run`]; [`Error::Length`] for another number of vectors, or one that is no
+    /// power of two up to what was declared; [`Error::Magnitude`] for numbers above what was
+    /// declared, and as [`Encoder::encode`](crate::Encoder::encode).
+    pub fn run_with<T: Copy + Into<Complex64>>(
+        &self,
+        inputs: &[&Ciphertexts],
+        vectors: &[&[T]],
+    ) -> Result<Vec<Ciphertexts>> {
         let operands: Vec<_> = inputs.iter().map(|x| Operand::Ciphertexts(x)).collect();
-        self.run_operands(&operands)
+        let encoded = self.vectors.encode(vectors, &self.shared)?;
+        // What is written is read by this run alone: others wait until it is asked for.
+        let _turn = self.vectors.turn();
+        self.vectors.write(&encoded, &self.shared)?;
+        let known: Vec<Tracked> = encoded.into_iter().map(|one| one.known).collect();
+        let mut runs = self.run_all_with(&[&operands], &known)?;
+        Ok(runs.pop().unwrap_or_default())
     }
 
     pub(super) fn run_operands(&self, operands: &[Operand<'_>]) -> Result<Vec<Ciphertexts>> {
@@ -146,9 +220,18 @@ impl Recording {
 
     /// Several runs at once, which a device may do side by side.
     pub(super) fn run_all(&self, runs: &[&[Operand<'_>]]) -> Result<Vec<Vec<Ciphertexts>>> {
+        self.run_all_with(runs, &[])
+    }
+
+    /// The same with what is known of the vectors that were written, by use.
+    fn run_all_with(
+        &self,
+        runs: &[&[Operand<'_>]],
+        vectors: &[Tracked],
+    ) -> Result<Vec<Vec<Ciphertexts>>> {
         let (mut calls, mut outputs) = (Vec::new(), Vec::new());
         for operands in runs {
-            outputs.push(self.bind(operands, &mut calls)?);
+            outputs.push(self.bind(operands, vectors, &mut calls)?);
         }
         self.shared.engine.run(&self.routine, &calls).map_err(advised(While::Computing))?;
         Ok(outputs)
@@ -158,6 +241,7 @@ impl Recording {
     fn bind(
         &self,
         operands: &[Operand<'_>],
+        vectors: &[Tracked],
         calls: &mut Vec<Bindings>,
     ) -> Result<Vec<Ciphertexts>> {
         if operands.len() != self.inputs.len() {
@@ -190,7 +274,8 @@ impl Recording {
         }
         let mut known: Vec<Vec<Tracked>> = vec![Vec::new(); self.outputs.len()];
         for i in 0..first.len() {
-            let all = self.tape.run(operands.iter().map(|x| self.known(x, i)).collect())?;
+            let inputs = operands.iter().map(|x| self.known(x, i)).collect();
+            let all = self.tape.run(inputs, vectors)?;
             for (known, node) in known.iter_mut().zip(&self.outputs) {
                 known.push(all[node.estimate].clone());
             }
@@ -221,7 +306,7 @@ impl Recording {
 /// The estimates of the outputs of a recording. Inputs may have any errors in common.
 fn estimates(
     slots: usize,
-    tape: &Tape,
+    (tape, vectors): (&Tape, &[Tracked]),
     declared: &[InputShape],
     outputs: &[Node],
     inputs: &[Estimate],
@@ -241,7 +326,8 @@ fn estimates(
         let mask = Mask::of(salt("an input", &[i as u64]));
         Tracked::exact(slots, own, mask, of.magnitude).with_estimate(*of)
     };
-    let all = tape.run(declared.iter().zip(inputs).enumerate().map(known).collect())?;
+    let known = declared.iter().zip(inputs).enumerate().map(known).collect();
+    let all = tape.run(known, vectors)?;
     Ok(outputs.iter().map(|node| all[node.estimate].estimate()).collect())
 }
 

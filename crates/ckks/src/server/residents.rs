@@ -8,9 +8,10 @@ use super::memory::{While, advised};
 use crate::keys::KeyKind;
 use crate::program::{PlainPolynomial, ResidentRequest};
 use crate::{CkksParameters, Error, Result};
-use girih_backend::NoProgress;
 use girih_backend::poly::{PolyEngine, Resident, ResidentShape, ResidentSource, RingShape};
-use girih_ring::NttTable;
+use girih_backend::{NoProgress, Preparation, preparing};
+use girih_ring::SplitNtt;
+use rayon::prelude::*;
 
 /// What stays on the device of one server key.
 pub(super) struct Library {
@@ -24,6 +25,7 @@ pub(super) struct Library {
     plain: Mutex<HashMap<Digest, Weak<Resident>>>,
     /// Sums of keys' rows, for joined digits: made when first read, they leave likewise.
     sums: Mutex<HashMap<ResidentRequest, Weak<Resident>>>,
+    pub(super) transforms: Transforms,
 }
 
 /// A rotation is composed of so many at most.
@@ -50,6 +52,7 @@ impl Library {
             rotations,
             plain: Mutex::default(),
             sums: Mutex::default(),
+            transforms: Transforms::default(),
         }
     }
 
@@ -112,44 +115,62 @@ impl Library {
     }
 
     /// What is asked for, in that order. Encoded vectors and sums of keys that are not there yet
-    /// are loaded.
+    /// are loaded; `changing` are the plaintexts that runs bring along, in the order in which they
+    /// are asked for.
     pub fn find(
         &self,
         engine: &PolyEngine,
         requests: &[ResidentRequest],
+        changing: &[Arc<Resident>],
     ) -> Result<Vec<Arc<Resident>>> {
         self.check_keys(requests)?;
         let sums = self.sums(engine, requests)?;
-        let mut plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
-        plain.retain(|_, resident| resident.strong_count() > 0);
-        let mut found: HashMap<Digest, Arc<Resident>> = HashMap::new();
-        let (mut new, mut digests) = (Vec::new(), HashSet::new());
-        for request in requests {
-            let ResidentRequest::Plain(polynomial) = request else { continue };
-            let digest = digest(polynomial);
-            if let Some(held) = plain.get(&digest).and_then(Weak::upgrade) {
-                found.insert(digest, held);
-            } else if digests.insert(digest) {
-                new.push((digest, polynomial.clone()));
-            }
-        }
-        if !new.is_empty() {
-            let (digests, polynomials): (Vec<_>, Vec<_>) = new.into_iter().unzip();
-            let ring = engine.ring().clone();
-            let source = PlainSource { ring, polynomials, tables: Mutex::default() };
-            let loaded = engine.load(&source, &NoProgress).map_err(advised(While::Computing))?;
-            for (digest, resident) in digests.into_iter().zip(loaded) {
-                let resident = Arc::new(resident);
-                plain.insert(digest, Arc::downgrade(&resident));
-                found.insert(digest, resident);
-            }
-        }
+        let vectors = self.encoded(engine, requests)?;
+        let (mut vectors, mut changing) = (vectors.into_iter(), changing.iter().cloned());
         let one = |request: &ResidentRequest| match request {
-            ResidentRequest::Plain(polynomial) => found[&digest(polynomial)].clone(),
+            ResidentRequest::Plain(_) => vectors.next().expect("one a request"),
+            ResidentRequest::Changing { .. } => changing.next().expect("one a request"),
             ResidentRequest::JoinedKey { .. } => sums[request].clone(),
             key => self.keys[key].clone(),
         };
         Ok(requests.iter().map(one).collect())
+    }
+
+    /// The encoded vectors among `requests`, in that order.
+    fn encoded(
+        &self,
+        engine: &PolyEngine,
+        requests: &[ResidentRequest],
+    ) -> Result<Vec<Arc<Resident>>> {
+        let _encoding = preparing(Preparation::Encoding);
+        let polynomials: Vec<&PlainPolynomial> =
+            requests.iter().filter_map(ResidentRequest::plain).collect();
+        let digests: Vec<Digest> = polynomials.par_iter().map(|p| digest(p)).collect();
+        let mut held = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|_, resident| resident.strong_count() > 0);
+        let mut found: HashMap<Digest, Arc<Resident>> = HashMap::new();
+        let (mut new, mut names, mut named) = (Vec::new(), Vec::new(), HashSet::new());
+        for (digest, polynomial) in digests.iter().zip(&polynomials) {
+            if found.contains_key(digest) {
+                continue;
+            }
+            if let Some(resident) = held.get(digest).and_then(Weak::upgrade) {
+                found.insert(*digest, resident);
+            } else if named.insert(*digest) {
+                names.push(*digest);
+                new.push((*polynomial).clone());
+            }
+        }
+        if !new.is_empty() {
+            let source = PlainSource::new(engine.ring().clone(), new, &self.transforms);
+            let loaded = engine.load(&source, &NoProgress).map_err(advised(While::Computing))?;
+            for (digest, resident) in names.into_iter().zip(loaded) {
+                let resident = Arc::new(resident);
+                held.insert(digest, Arc::downgrade(&resident));
+                found.insert(digest, resident);
+            }
+        }
+        Ok(digests.iter().map(|digest| found[digest].clone()).collect())
     }
 
     /// The sums of keys that are asked for; what is not there yet is made.
@@ -253,7 +274,7 @@ fn kind_of(request: &ResidentRequest) -> Option<KeyKind> {
         ResidentRequest::Key { kind, .. }
         | ResidentRequest::JoinedKey { kind, .. }
         | ResidentRequest::Klss { kind, .. } => Some(*kind),
-        ResidentRequest::Plain(_) => None,
+        ResidentRequest::Plain(_) | ResidentRequest::Changing { .. } => None,
     }
 }
 
@@ -264,18 +285,56 @@ fn digest(polynomial: &PlainPolynomial) -> Digest {
     for prime in polynomial.basis.primes() {
         hasher.update(&prime.to_le_bytes());
     }
-    for coefficient in polynomial.coefficients.iter() {
-        hasher.update(&coefficient.to_le_bytes());
-    }
+    hasher.update(bytemuck::cast_slice(&polynomial.coefficients));
     *hasher.finalize().as_bytes()
+}
+
+/// Transforms modulo primes of a ring, by prime and length, made when first needed.
+#[derive(Default)]
+pub(super) struct Transforms(Mutex<HashMap<(u16, usize), Arc<SplitNtt>>>);
+
+impl Transforms {
+    /// Those of these primes and lengths; a polynomial of one coefficient, its own value, needs
+    /// none.
+    pub fn of(
+        &self,
+        ring: &RingShape,
+        wanted: HashSet<(u16, usize)>,
+    ) -> HashMap<(u16, usize), Arc<SplitNtt>> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = wanted.par_iter().filter(|of| of.1 > 1 && !held.contains_key(of));
+        let new = new.map(|&(prime, len)| {
+            let modulus = ring.primes[usize::from(prime)];
+            ((prime, len), Arc::new(SplitNtt::new(modulus, len).expect("a prime of the ring")))
+        });
+        let new: Vec<_> = new.collect();
+        held.extend(new);
+        let one = |of: (u16, usize)| held.get(&of).map(|table| (of, table.clone()));
+        wanted.into_iter().filter_map(one).collect()
+    }
 }
 
 /// Encoded vectors as a device loads them.
 struct PlainSource {
     ring: Arc<RingShape>,
     polynomials: Vec<PlainPolynomial>,
-    /// Transforms by prime and degree, made when first needed.
-    tables: Mutex<HashMap<(u16, usize), Arc<NttTable>>>,
+    tables: HashMap<(u16, usize), Arc<SplitNtt>>,
+}
+
+impl PlainSource {
+    /// These polynomials, with the transforms that they need.
+    fn new(
+        ring: Arc<RingShape>,
+        polynomials: Vec<PlainPolynomial>,
+        transforms: &Transforms,
+    ) -> Self {
+        let sizes = |p: &PlainPolynomial| {
+            let len = p.coefficients.len();
+            p.basis.primes().iter().map(|&prime| (prime, len)).collect::<Vec<_>>()
+        };
+        let tables = transforms.of(&ring, polynomials.iter().flat_map(sizes).collect());
+        Self { ring, polynomials, tables }
+    }
 }
 
 impl ResidentSource for PlainSource {
@@ -295,13 +354,7 @@ impl ResidentSource for PlainSource {
             *word = modulus.reduce_signed(c);
         }
         // A polynomial in X^r takes the values of one of degree N/r, r times each.
-        if out.len() > 1 {
-            let table = {
-                let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-                let make =
-                    || Arc::new(NttTable::new(modulus, out.len()).expect("a prime of the ring"));
-                tables.entry((prime, out.len())).or_insert_with(make).clone()
-            };
+        if let Some(table) = self.tables.get(&(prime, out.len())) {
             table.forward(out);
         }
     }

@@ -127,6 +127,7 @@ impl Keys {
             ResidentRequest::Klss { kind, digit, part, group } => {
                 self.klss(chain, (*kind, *digit, *part)).swap_remove(*group)
             }
+            ResidentRequest::Changing { .. } => unreachable!("no run brings plaintexts along"),
             ResidentRequest::Plain(plain) => {
                 let size = chain.degree() >> shape.log2_run;
                 let mut words = vec![0; size * shape.basis.len()];

@@ -9,7 +9,7 @@ use girih_backend::poly::{
     Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentShape, ResidentSource, RingShape,
     RoutineId, Schedule,
 };
-use girih_backend::{BackendError, Progress, Result};
+use girih_backend::{BackendError, Preparation, Progress, Result, preparing};
 use girih_ring::fft::Simd;
 use girih_ring::{AlignedBuffer, Automorphism};
 use rayon::prelude::*;
@@ -359,11 +359,20 @@ impl PolyDevice for CpuPoly {
         Ok(ids)
     }
 
+    fn rewrite(&self, resident: ResidentId, words: &[u32]) -> Result<()> {
+        let mut state = self.state();
+        let known = state.residents.get_mut(&resident);
+        let known = known.ok_or_else(|| refuse(format!("no resident polynomial {resident}")))?;
+        known.words.copy_from_slice(words);
+        Ok(())
+    }
+
     fn unload(&self, resident: ResidentId) {
         self.state().residents.remove(&resident);
     }
 
     fn prepare(&self, schedule: &Arc<Schedule>, residents: &[ResidentId]) -> Result<RoutineId> {
+        let _lowering = preparing(Preparation::Lowering);
         let mut state = self.state();
         let shape = |id: &ResidentId| {
             let resident = state.residents.get(id);

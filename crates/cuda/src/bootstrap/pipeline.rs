@@ -62,24 +62,28 @@ impl Pipeline {
         let shape = keys.shape().clone();
         // All plans of a shape share transform, keys and key switch.
         let plan = &plans[0];
-        let mut rotations = plans
-            .par_iter()
-            .enumerate()
-            .map(|(index, plan)| Rotation::load(machine.as_ref(), &shape, plan, index == 0))
-            .collect::<Result<Vec<_>, _>>()?;
-        let combine = Combine::load(machine.as_ref(), &shape, plan)?;
         let layout = KeyLayout::new(&shape, plan.transform, plan.packed);
-        let key = loading.upload_blocks(
-            "bootstrapping key",
-            shape.steps(),
-            layout.step_bytes(),
-            |step| layout.step(keys, step),
-        )?;
-        layout.check(machine.id())?;
-        let switch = match beside {
-            Some(switch) => switch,
-            None => Arc::new(Switch::load(loading, plan)?),
+        // Compilers run side by side, and keys go to the device meanwhile.
+        let rotations = || {
+            let one = |(index, plan)| Rotation::load(machine.as_ref(), &shape, plan, index == 0);
+            plans.par_iter().enumerate().map(one).collect::<Result<Vec<_>>>()
         };
+        let combine = || Combine::load(machine.as_ref(), &shape, plan);
+        let key = || {
+            let steps = |step| layout.step(keys, step);
+            let bytes = layout.step_bytes();
+            loading.upload_blocks("bootstrapping key", shape.steps(), bytes, steps)
+        };
+        let switch = || -> Result<Arc<Switch>> {
+            match beside {
+                Some(switch) => Ok(switch),
+                None => Ok(Arc::new(Switch::load(loading, plan)?)),
+            }
+        };
+        let ((rotations, combine), (switch, key)) =
+            rayon::join(|| rayon::join(rotations, combine), || rayon::join(switch, key));
+        let (mut rotations, combine, key, switch) = (rotations?, combine?, key?, switch?);
+        layout.check(machine.id())?;
         let (roots, powers) = root_buffers(machine, &shape, plan.transform)?;
         let arguments = BlindRotateArguments {
             key: key.address(),

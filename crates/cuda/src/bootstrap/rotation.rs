@@ -13,7 +13,7 @@ use crate::runtime::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine, Q
 use crate::runtime::source::KernelFile;
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Operand, PlanReport, PlanValue,
-    Result, Transform,
+    Preparation, Result, Transform, preparing,
 };
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -228,6 +228,7 @@ pub(crate) fn measure(
             .for_each(|r| r.wave_seconds = 1.5);
         return Ok(());
     }
+    let _tuning = preparing(Preparation::Tuning);
     let most = rotations.iter().map(|r| r.wave).max().unwrap_or(1);
     let mut state = 1u32;
     let mut word = || {

@@ -2,7 +2,7 @@
 
 use crate::runtime::machine::{Buffer, Kernel, Machine, Queue};
 use crate::runtime::source::Source;
-use girih_backend::{BackendError, KeySource, Progress, Result};
+use girih_backend::{BackendError, KeySource, Preparation, Progress, Result, preparing};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -52,7 +52,10 @@ impl Loading<'_> {
         let per_chunk = (CHUNK_BYTES / block_bytes.max(1)).clamp(1, count.max(1));
         for first in (0..count).step_by(per_chunk) {
             let last = (first + per_chunk).min(count);
+            let expanding = preparing(Preparation::Expansion);
             let blocks: Vec<Vec<u8>> = (first..last).into_par_iter().map(&make).collect();
+            drop(expanding);
+            let _uploading = preparing(Preparation::Upload);
             for (i, block) in blocks.iter().enumerate() {
                 machine.upload(buffer.address() + ((first + i) * block_bytes) as u64, block)?;
             }

@@ -11,8 +11,8 @@ use girih_backend::BackendError;
 use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::Form;
 use girih_ring::{Modulus, SplitNtt};
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
 
 /// Forward factors of columns and the last inverse one, by prime.
 struct Factors {
@@ -21,37 +21,52 @@ struct Factors {
     size_inverse: u32,
 }
 
+impl Factors {
+    fn of(ntt: &SplitNtt) -> Self {
+        let log2_degree = ntt.size().ilog2();
+        let points = 1usize << (log2_degree - log2_row(log2_degree));
+        let (values, quotients) = ntt.roots();
+        Self {
+            forward: (0..points).map(|i| [values[i], quotients[i]]).collect(),
+            last_inverse: ntt.inverse_roots().0[1],
+            size_inverse: ntt.size_inverse().value,
+        }
+    }
+}
+
+/// What columns are transformed by, for each prime of a ring: made once for all its routines.
+pub(crate) struct ColumnFactors(Vec<Factors>);
+
+impl ColumnFactors {
+    /// From the transforms modulo all primes, in their order.
+    pub fn of<'a>(transforms: impl Iterator<Item = &'a SplitNtt>) -> Self {
+        Self(transforms.map(Factors::of).collect())
+    }
+
+    /// Those of a ring that is open nowhere.
+    pub fn new(ring: &RingShape) -> Result<Self, BackendError> {
+        let one = |&p: &Modulus| SplitNtt::new(p, ring.degree()).map(|ntt| Factors::of(&ntt));
+        let factors = ring.primes.par_iter().map(one).collect::<Result<_, _>>();
+        Ok(Self(factors.map_err(|e| BackendError::InvalidRequest(e.to_string()))?))
+    }
+}
+
 pub(crate) struct Encoder<'a> {
     pub ring: &'a RingShape,
-    factors: HashMap<u16, Factors>,
+    factors: &'a ColumnFactors,
 }
 
 impl<'a> Encoder<'a> {
-    pub fn new(ring: &'a RingShape) -> Self {
-        Self { ring, factors: HashMap::new() }
+    pub fn new(ring: &'a RingShape, factors: &'a ColumnFactors) -> Self {
+        Self { ring, factors }
     }
 
     fn modulus(&self, prime: u16) -> Modulus {
         self.ring.primes[usize::from(prime)]
     }
 
-    fn factors(&mut self, prime: u16) -> Result<&Factors, BackendError> {
-        let modulus = self.modulus(prime);
-        let ring = self.ring;
-        match self.factors.entry(prime) {
-            Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(place) => {
-                let points = 1usize << (ring.log2_degree - log2_row(ring.log2_degree));
-                let ntt = SplitNtt::new(modulus, ring.degree())
-                    .map_err(|e| BackendError::InvalidRequest(e.to_string()))?;
-                let (values, quotients) = ntt.roots();
-                Ok(place.insert(Factors {
-                    forward: (0..points).map(|i| [values[i], quotients[i]]).collect(),
-                    last_inverse: ntt.inverse_roots().0[1],
-                    size_inverse: ntt.size_inverse().value,
-                }))
-            }
-        }
+    fn factors(&self, prime: u16) -> &'a Factors {
+        &self.factors.0[usize::from(prime)]
     }
 
     /// Header, loads, phases and conversions of a tile; `outputs` are where each phase's begin and
@@ -93,7 +108,7 @@ impl<'a> Encoder<'a> {
 
     fn load(&mut self, load: &PlacedLoad) -> Result<LoadRecord, BackendError> {
         let p = self.modulus(load.prime);
-        let factors = self.factors(load.prime)?;
+        let factors = self.factors(load.prime);
         let constant = if load.coefficients {
             load.constant
         } else {
@@ -204,7 +219,7 @@ impl<'a> Encoder<'a> {
             }
             let record = words_of(&[record]);
             all[outputs_at + record.len() * o..][..record.len()].copy_from_slice(&record);
-            let factors = &self.factors(output.prime)?.forward;
+            let factors = &self.factors(output.prime).forward;
             for (i, pair) in factors.iter().enumerate() {
                 let at = i ^ (2 * o);
                 all[factors_at + o * geometry.factor_words() + 2 * at..][..2].copy_from_slice(pair);

@@ -3,7 +3,7 @@
 use crate::poly::arguments::ColumnsArguments;
 use crate::poly::column_layout::{Geometry, MOST_SOURCES, groups, record_words};
 use crate::poly::column_plan::{CORRECTIONS, ColumnPlan, plan};
-use crate::poly::column_records::Encoder;
+use crate::poly::column_records::{ColumnFactors, Encoder};
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Arguments, ReadyLaunch, blocks_of};
 use crate::poly::limbs::Places;
@@ -37,7 +37,7 @@ pub(crate) fn ready(
     ring: &RingShape,
     limits: &DeviceLimits,
     knobs: &PolyKnobs,
-    places: &Places,
+    (places, factors): (&Places, &ColumnFactors),
     tiles: &[ColumnTile],
 ) -> Result<Vec<ReadyLaunch>, BackendError> {
     let plans = tiles
@@ -72,7 +72,7 @@ pub(crate) fn ready(
             None => fast.push(FastTiles { geometry, blocks: own, plans: vec![plan] }),
         }
     }
-    let mut encoder = Encoder::new(ring);
+    let mut encoder = Encoder::new(ring, factors);
     let mut launches = Vec::new();
     fast.iter_mut().for_each(|tiles| tiles.fit_small(limits, knobs));
     for tiles in &fast {

@@ -18,15 +18,16 @@ use girih_backend::poly::schedule::{Limb, Schedule};
 use girih_backend::poly::{
     Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId,
 };
-use girih_backend::{BackendError, DeviceLimits, Progress};
+use girih_backend::{BackendError, DeviceLimits, Preparation, Progress, preparing};
+use girih_ring::{Modulus, Shoup};
 use rayon::prelude::*;
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Limbs of resident polynomials that are asked for at once: enough for every host thread, few
-/// enough for host memory.
-const LIMBS_AT_ONCE: usize = 64;
+/// Words of resident polynomials that the host makes at once: enough for every thread, however
+/// short limbs are, few enough for its memory.
+const WORDS_AT_ONCE: usize = 16 << 20;
 
 pub(crate) struct CudaPoly {
     machine: Arc<dyn Machine>,
@@ -81,6 +82,32 @@ struct Bases {
     graph: Option<Graph>,
 }
 
+/// Bytes that are written in the queue of programs itself, which is quicker for a few.
+const LITTLE_BYTES: usize = 64 << 10;
+
+/// A limb of a resident polynomial that the host makes, and where it is to lie.
+struct Made {
+    /// The polynomial, and the place in its basis.
+    number: usize,
+    limb: usize,
+    prime: u16,
+    words: usize,
+    address: u64,
+}
+
+/// The first of them that are made at once, which leave `rest`.
+fn at_once<'a>(rest: &mut &'a [Made]) -> Option<&'a [Made]> {
+    let mut words = 0;
+    let more = |limb: &&Made| {
+        words += limb.words;
+        words <= WORDS_AT_ONCE
+    };
+    let count = rest.iter().take_while(more).count().max(1).min(rest.len());
+    let some;
+    (some, *rest) = rest.split_at(count);
+    (!some.is_empty()).then_some(some)
+}
+
 impl CudaPoly {
     /// Loads the tables of `ring`.
     pub fn open(
@@ -129,6 +156,40 @@ impl CudaPoly {
 
     fn limb_bytes(&self) -> usize {
         4 * self.ring.degree()
+    }
+
+    /// What words of resident polynomials are stored times: 2^32, so that kernels multiply by them
+    /// and divide by 2^32 at once.
+    fn stored_factor(&self, prime: u16) -> (Modulus, Shoup) {
+        let p = self.ring.primes[usize::from(prime)];
+        (p, p.shoup(p.reduce(1 << 32)))
+    }
+
+    /// Makes limbs on all threads and uploads them, what lies side by side in one piece.
+    fn make(&self, source: &dyn ResidentSource, limbs: &[Made]) -> Result<(), BackendError> {
+        let mut words = vec![0u32; limbs.iter().map(|limb| limb.words).sum()];
+        let mut rest = words.as_mut_slice();
+        let mut parts = Vec::with_capacity(limbs.len());
+        for limb in limbs {
+            let (part, others) = rest.split_at_mut(limb.words);
+            parts.push((limb, part));
+            rest = others;
+        }
+        parts.into_par_iter().for_each(|(limb, out)| {
+            let (p, factor) = self.stored_factor(limb.prime);
+            source.limb(limb.number, limb.limb, out);
+            out.iter_mut().for_each(|w| *w = p.mul_shoup(*w, factor));
+        });
+        let _uploading = preparing(Preparation::Upload);
+        self.machine.wait(Queue::UPLOADS, self.machine.mark(PROGRAMS)?)?;
+        let mut first = 0;
+        let next = |a: &Made, b: &Made| a.address + 4 * a.words as u64 == b.address;
+        for run in limbs.chunk_by(next) {
+            let len: usize = run.iter().map(|limb| limb.words).sum();
+            self.machine.upload(run[0].address, bytes_of(&words[first..first + len]))?;
+            first += len;
+        }
+        self.machine.wait(PROGRAMS, self.machine.mark(Queue::UPLOADS)?)
     }
 
     /// Expands the limbs that have these records.
@@ -249,10 +310,9 @@ impl PolyDevice for CudaPoly {
     ) -> Result<Vec<ResidentId>, BackendError> {
         let shapes = source.shapes();
         let total: usize = shapes.iter().map(|s| s.basis.len()).sum();
-        let mut done = 0usize;
         let mut loaded: Vec<Resident> = Vec::new();
-        let mut expanded = Vec::new();
-        let result = shapes.iter().enumerate().try_for_each(|(number, shape)| {
+        let (mut expanded, mut made) = (Vec::new(), Vec::new());
+        let places = shapes.iter().enumerate().try_for_each(|(number, shape)| {
             let words = self.ring.degree() >> shape.log2_run;
             let block =
                 self.state().memory.allocate(4 * words * shape.basis.len(), source.what())?;
@@ -261,42 +321,29 @@ impl PolyDevice for CudaPoly {
                 log2_run: shape.log2_run,
                 primes: shape.basis.primes().to_vec(),
             });
-            let mut limbs = Vec::new();
             for (limb, &prime) in shape.basis.primes().iter().enumerate() {
+                let address = block.address + (4 * words * limb) as u64;
                 match source.stream(number, limb).filter(|_| shape.log2_run == 0) {
                     Some(stream) => {
                         let prime = &self.ring.primes[usize::from(prime)];
-                        let address = block.address + (4 * words * limb) as u64;
                         expanded.push(masks::record(&stream, prime, address));
-                        done += 1;
                     }
-                    None => limbs.push(limb),
+                    None => made.push(Made { number, limb, prime, words, address }),
                 }
             }
-            // What is uploaded at once lies side by side.
-            for some in limbs.chunk_by(|a, b| a + 1 == *b).flat_map(|l| l.chunks(LIMBS_AT_ONCE)) {
-                // Kernels multiply by residents and divide by 2^32 at once.
-                let made: Vec<Vec<u32>> = some
-                    .par_iter()
-                    .map(|&limb| {
-                        let p = self.ring.primes[usize::from(shape.basis.primes()[limb])];
-                        let factor = p.shoup(p.reduce(1 << 32));
-                        let mut out = vec![0; words];
-                        source.limb(number, limb, &mut out);
-                        out.iter_mut().for_each(|w| *w = p.mul_shoup(*w, factor));
-                        out
-                    })
-                    .collect();
-                self.upload(
-                    block.address + (4 * words * some[0]) as u64,
-                    bytes_of(&made.concat()),
-                )?;
+            Ok(())
+        });
+        // The device expands its share while the host makes the rest.
+        let mut done = expanded.len();
+        let result = places.and_then(|()| self.expand(&expanded)).and_then(|()| {
+            let mut rest = made.as_slice();
+            while let Some(some) = at_once(&mut rest) {
+                self.make(source, some)?;
                 done += some.len();
                 progress.report(source.what(), done, total);
             }
             Ok(())
         });
-        let result = result.and_then(|()| self.expand(&expanded));
         self.machine.take_notes().iter().for_each(|note| progress.note(note));
         if result.is_ok() && !expanded.is_empty() {
             progress.report(source.what(), total, total);
@@ -315,6 +362,27 @@ impl PolyDevice for CudaPoly {
             id
         });
         Ok(ids.collect())
+    }
+
+    fn rewrite(&self, resident: ResidentId, words: &[u32]) -> Result<(), BackendError> {
+        let (address, own) = {
+            let state = self.state();
+            let of = state.residents.get(&resident);
+            let of = of.ok_or_else(|| unknown("resident polynomial", resident))?;
+            let len = self.ring.degree() >> of.log2_run;
+            let limbs = words.chunks_exact(len).zip(&of.primes);
+            let own: Vec<u32> = limbs
+                .flat_map(|(limb, &prime)| {
+                    let (p, factor) = self.stored_factor(prime);
+                    limb.iter().map(move |&w| p.mul_shoup(w, factor))
+                })
+                .collect();
+            (of.block.address, own)
+        };
+        if 4 * own.len() <= LITTLE_BYTES {
+            return self.machine.write(PROGRAMS, address, bytes_of(&own));
+        }
+        self.upload(address, bytes_of(&own))
     }
 
     fn unload(&self, resident: ResidentId) {
@@ -338,8 +406,11 @@ impl PolyDevice for CudaPoly {
             let state = self.state();
             residents.iter().map(|id| place(&state, id)).collect::<Result<_, BackendError>>()?
         };
+        let lowering = preparing(Preparation::Lowering);
         let places = Places::new(self.ring.log2_degree, schedule, resident_places);
-        let launches = ready(&self.ring, &self.limits, &self.knobs, &places, schedule)?;
+        let of_ring = (&places, &self.tables.column_factors);
+        let launches = ready(&self.ring, &self.limits, &self.knobs, of_ring, schedule)?;
+        drop(lowering);
         // While compilers run, other threads may prepare routines, and run them.
         let kernels = self.kernels.of(&launches)?;
         let mut guard = self.state();
@@ -357,7 +428,10 @@ impl PolyDevice for CudaPoly {
             offsets.push(own);
         }
         let data = state.memory.allocate(4 * words.len(), "the tables of a routine")?;
-        let made = self.upload(data.address, bytes_of(&words)).and_then(|()| {
+        let uploading = preparing(Preparation::Upload);
+        let uploaded = self.upload(data.address, bytes_of(&words));
+        drop(uploading);
+        let made = uploaded.and_then(|()| {
             let step = |((mut launch, kernel), own): ((ReadyLaunch, Kernel), Vec<u64>)| {
                 self.machine.prepare(kernel, launch.block(launch.shared_bytes))?;
                 // What is allowed to a kernel is allowed to all its launches: the largest counts.

@@ -1,6 +1,7 @@
 //! The tables of a ring in the order in which kernels read them (`cuda/poly/modular.cuh`).
 #![allow(unsafe_code)] // Declares structs to be plain.
 
+use crate::poly::column_records::ColumnFactors;
 use crate::poly::log2_row;
 use crate::runtime::bytes::{bytes_of, plain};
 use crate::runtime::machine::{Buffer, Machine};
@@ -118,25 +119,25 @@ fn direction(log2_degree: u32, roots: (&[u32], &[u32])) -> Direction {
 pub(crate) struct RingTables {
     pub addresses: TableAddresses,
     pub bytes: u64,
+    /// For the host, which writes them into records.
+    pub column_factors: ColumnFactors,
     _buffers: Vec<Buffer>,
 }
 
 impl RingTables {
     /// Computes and uploads them.
     pub fn new(machine: &Arc<dyn Machine>, ring: &RingShape) -> Result<Self, BackendError> {
-        let all: Vec<[Direction; 2]> = ring
-            .primes
-            .par_iter()
-            .map(|&p| {
-                let ntt = SplitNtt::new(p, ring.degree()).map_err(|e| {
-                    BackendError::InvalidRequest(format!("the ring's prime {}: {e}", p.value()))
-                })?;
-                Ok([
-                    direction(ring.log2_degree, ntt.roots()),
-                    direction(ring.log2_degree, ntt.inverse_roots()),
-                ])
+        let transform = |&p: &Modulus| {
+            SplitNtt::new(p, ring.degree()).map_err(|e| {
+                BackendError::InvalidRequest(format!("the ring's prime {}: {e}", p.value()))
             })
-            .collect::<Result<_, BackendError>>()?;
+        };
+        let transforms = ring.primes.par_iter().map(transform).collect::<Result<Vec<_>, _>>()?;
+        let both = |ntt: &SplitNtt| {
+            [ntt.roots(), ntt.inverse_roots()].map(|roots| direction(ring.log2_degree, roots))
+        };
+        let all: Vec<[Direction; 2]> = transforms.par_iter().map(both).collect();
+        let column_factors = ColumnFactors::of(transforms.iter());
         let mut buffers = Vec::new();
         let mut upload = |bytes: &[u8]| -> Result<u64, BackendError> {
             let buffer = Buffer::holding(machine, bytes, "tables of a ring")?;
@@ -161,6 +162,6 @@ impl RingTables {
             addresses.whole[d] = upload(bytes_of(&pairs(|t| &t.whole)))?;
         }
         let bytes = buffers.iter().map(|b| b.bytes() as u64).sum();
-        Ok(Self { addresses, bytes, _buffers: buffers })
+        Ok(Self { addresses, bytes, column_factors, _buffers: buffers })
     }
 }

@@ -1,14 +1,17 @@
 //! Keys of a CKKS example.
 
+use super::common::first::FirstResult;
 use super::common::{Bar, Failure, Options};
 use girih::ckks::KeyRange;
 use girih::ckks::prelude::*;
+use std::sync::OnceLock;
 
 /// The owner of the data and whoever computes, in one program for once.
 pub struct Parties {
     pub client: ClientKey,
     pub server: ServerKey,
     device: String,
+    first_result: OnceLock<FirstResult>,
 }
 
 impl Parties {
@@ -28,7 +31,14 @@ impl Parties {
         let client = ClientKey::generate(&set)?;
         let keys = EvaluationKeys::generate(&client, kinds(&set)?, &Bar::default())?;
         let server = device.loader().progress(&Bar::default()).load(&keys)?;
-        Ok(Self { client, server, device: device.info().name.clone() })
+        let (device, first_result) = (device.info().name.clone(), OnceLock::new());
+        Ok(Self { client, server, device, first_result })
+    }
+
+    /// Tells how long it took until the result, which is there now.
+    #[allow(dead_code)] // Not all programs take long.
+    pub fn tell_first_result(&self) {
+        println!("the result came after {}", self.first_result.get_or_init(FirstResult::now));
     }
 
     /// Writes the record that `--json` asks for.
@@ -43,6 +53,7 @@ impl Parties {
             "device": self.device,
             "set": self.server.set().to_string(),
             "figures": figures,
+            "first_result": self.first_result.get_or_init(FirstResult::now),
         }))
     }
 }

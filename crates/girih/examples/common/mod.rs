@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
+pub mod first;
 mod output;
 mod stamp;
 
@@ -31,6 +32,7 @@ pub struct Options {
 impl Options {
     /// Opens the device, before any work a file could not be written for.
     pub fn open(&self) -> Result<Device, Failure> {
+        first::start();
         if let Some(path) = &self.json {
             output::check_file("--json", path)?;
         }

@@ -1,7 +1,7 @@
 //! A long computation on ciphertexts as named steps, each recorded once and timed.
 
 use girih::ckks::prelude::*;
-use girih::ckks::server::{Node, Recording};
+use girih::ckks::server::{Draft, Node, Recording};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,6 +38,8 @@ pub struct Steps<'a> {
     /// out.
     warm: bool,
     recordings: HashMap<String, Recording>,
+    /// What is not prepared yet.
+    drafts: BTreeMap<String, Draft<'a>>,
     /// Those that were run.
     ran: HashSet<String>,
     /// How long recordings ran, by part of the computation; what making them takes is not in it.
@@ -48,17 +50,78 @@ pub struct Steps<'a> {
     pub bytes: u64,
 }
 
-/// A recording for inputs of these shapes.
-fn recorded(
-    server: &ServerKey,
+/// A draft for inputs of these shapes.
+fn drafted<'s>(
+    server: &'s ServerKey,
     inputs: &[Shape],
     record: impl FnOnce(&mut Builder<'_>, &[Node]) -> Nodes,
-) -> girih::ckks::Result<Recording> {
-    server.record(|b| {
+) -> girih::ckks::Result<Draft<'s>> {
+    server.draft(|b| {
         let nodes = inputs.iter().map(|&(level, scale, slots)| b.input_with(level, scale, slots));
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
         record(b, &nodes)
     })
+}
+
+/// What steps take and yield: ciphertexts, or in a rehearsal their shapes alone.
+#[derive(Clone)]
+pub enum Batch {
+    Real(Ciphertexts),
+    Rehearsed(Shape),
+}
+
+#[allow(dead_code)] // Programs that record all steps ahead rehearse nothing.
+impl Batch {
+    pub fn shape(&self) -> Shape {
+        match self {
+            Self::Real(x) => (x.level(), x.scale(), x.slots()),
+            Self::Rehearsed(shape) => *shape,
+        }
+    }
+
+    /// How many ciphertexts it has; none where it is rehearsed.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Real(x) => x.len(),
+            Self::Rehearsed(_) => 0,
+        }
+    }
+
+    /// With the promise that no slot is larger.
+    pub fn with_magnitude(&self, magnitude: f64) -> girih::ckks::Result<Self> {
+        match self {
+            Self::Real(x) => Ok(Self::Real(x.with_magnitude(magnitude)?)),
+            Self::Rehearsed(_) => Ok(self.clone()),
+        }
+    }
+
+    /// The ciphertexts, where they are there.
+    pub fn real(&self) -> Option<&Ciphertexts> {
+        match self {
+            Self::Real(x) => Some(x),
+            Self::Rehearsed(_) => None,
+        }
+    }
+}
+
+/// Does `one` to each of `all`, as many at once as there are processors.
+fn at_once<T: Send, R: Send>(
+    all: Vec<T>,
+    one: impl Fn(T) -> girih::ckks::Result<R> + Sync,
+) -> girih::ckks::Result<Vec<R>> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(all.len());
+    let waiting = Mutex::new(all.into_iter());
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || std::iter::from_fn(next).map(&one).collect::<Result<Vec<R>, _>>();
+    let done: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+    });
+    let mut results = Vec::new();
+    for own in done {
+        results.extend(own.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+    }
+    Ok(results)
 }
 
 impl<'a> Steps<'a> {
@@ -67,6 +130,7 @@ impl<'a> Steps<'a> {
             server,
             warm,
             recordings: HashMap::new(),
+            drafts: BTreeMap::new(),
             ran: HashSet::new(),
             spent: BTreeMap::new(),
             prepared: Duration::ZERO,
@@ -74,52 +138,57 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Records steps side by side, as many at once as there are processors: their kernels are
-    /// compiled together, and none waits for the longest of the one before.
+    /// Records steps side by side: none waits for the longest of the one before.
     #[allow(dead_code)] // Not all programs know the shapes of all inputs.
     pub fn record_ahead(&mut self, steps: Vec<Ahead<'_>>) -> girih::ckks::Result<()> {
         let start = Instant::now();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(steps.len());
-        let (server, waiting) = (self.server, Mutex::new(steps.into_iter()));
-        let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = || -> girih::ckks::Result<Vec<(String, Recording)>> {
-            let mut own = Vec::new();
-            while let Some(Ahead { name, inputs, record }) = next() {
-                own.push((name, recorded(server, &inputs, record)?));
-            }
-            Ok(own)
+        let server = self.server;
+        let one = |Ahead { name, inputs, record }| {
+            Ok((name, drafted(server, &inputs, record)?.prepare()?))
         };
-        let done: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
-        });
-        for own in done {
-            let own = own.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            self.recordings.extend(own?);
-        }
+        self.recordings.extend(at_once(steps, one)?);
+        self.prepared += start.elapsed();
+        Ok(())
+    }
+
+    /// Prepares side by side what a rehearsal drafted.
+    #[allow(dead_code)] // Programs that record all steps ahead rehearse nothing.
+    pub fn prepare(&mut self) -> girih::ckks::Result<()> {
+        let start = Instant::now();
+        let drafts = std::mem::take(&mut self.drafts).into_iter().collect();
+        let one = |(name, draft): (String, Draft<'_>)| Ok((name, draft.prepare()?));
+        self.recordings.extend(at_once(drafts, one)?);
         self.prepared += start.elapsed();
         Ok(())
     }
 
     /// Runs the step of this name, which `record` records when it is first wanted, for inputs like
-    /// these; its time counts for `part`.
+    /// these; its time counts for `part`. Of inputs that are rehearsed it is drafted.
     #[allow(dead_code)] // Programs that record all steps ahead have none to record here.
     pub fn run(
         &mut self,
         part: &'static str,
         name: &str,
-        inputs: &[&Ciphertexts],
+        inputs: &[&Batch],
         record: impl FnOnce(&mut Builder<'_>, &[Node]) -> Nodes,
-    ) -> girih::ckks::Result<Vec<Ciphertexts>> {
+    ) -> girih::ckks::Result<Vec<Batch>> {
         let start = Instant::now();
-        if !self.recordings.contains_key(name) {
-            let shapes: Vec<Shape> =
-                inputs.iter().map(|x| (x.level(), x.scale(), x.slots())).collect();
-            let recording = recorded(self.server, &shapes, record)?;
-            self.recordings.insert(name.to_owned(), recording);
+        let is_known = self.recordings.contains_key(name) || self.drafts.contains_key(name);
+        if !is_known {
+            let shapes: Vec<Shape> = inputs.iter().map(|x| x.shape()).collect();
+            let draft = drafted(self.server, &shapes, record)?;
+            self.drafts.insert(name.to_owned(), draft);
+        }
+        let Some(real) = inputs.iter().map(|x| x.real()).collect::<Option<Vec<_>>>() else {
+            self.prepared += start.elapsed();
+            let outputs = self.drafts[name].outputs();
+            return Ok(outputs.into_iter().map(Batch::Rehearsed).collect());
+        };
+        if let Some(draft) = self.drafts.remove(name) {
+            self.recordings.insert(name.to_owned(), draft.prepare()?);
         }
         self.prepared += start.elapsed();
-        self.again(part, name, inputs)
+        Ok(self.again(part, name, &real)?.into_iter().map(Batch::Real).collect())
     }
 
     /// Runs the step of this name, which is recorded; its time counts for `part`.

@@ -350,6 +350,12 @@ impl PolyDevice for MultiPoly {
         Ok((0..count).map(one).collect())
     }
 
+    fn rewrite(&self, resident: ResidentId, words: &[u32]) -> Result<()> {
+        let on = self.state().residents.get(&resident).cloned();
+        let on = on.ok_or_else(|| unknown("resident polynomial", resident))?;
+        self.members.iter().zip(on).try_for_each(|(device, id)| device.rewrite(id, words))
+    }
+
     fn unload(&self, resident: ResidentId) {
         let Some(ids) = self.state().residents.remove(&resident) else { return };
         self.members.iter().zip(ids).for_each(|(device, id)| device.unload(id));

@@ -208,6 +208,28 @@ impl RandomStream {
         }
     }
 
+    /// Fills `out` with words uniform in `[0, bound)`, `bound >= 1`, as
+    /// [`RandomStream::uniform_below`] draws them, many at a time. What is drawn is public: time
+    /// depends on it no more than where a draw is repeated, but its words are not wiped.
+    pub fn fill_public_below(&mut self, bound: u32, out: &mut [u32]) {
+        debug_assert!(bound >= 1);
+        let threshold = bound.wrapping_neg() % bound;
+        let mut bytes = [0; DRAWN];
+        let mut rest = out;
+        while rest.len() >= DRAWN / 4 {
+            self.0.fill_bytes(&mut bytes);
+            let mut kept = 0;
+            for &word in bytes.as_chunks().0 {
+                let product = u64::from(u32::from_le_bytes(word)) * u64::from(bound);
+                // What is to be repeated is written over.
+                rest[kept] = (product >> 32) as u32;
+                kept += usize::from(product as u32 >= threshold);
+            }
+            rest = &mut rest[kept..];
+        }
+        rest.fill_with(|| self.uniform_below(u64::from(bound)) as u32);
+    }
+
     /// Fills `out` with words uniform in `[0, 2^bits)`, `bits <= 64`.
     ///
     /// Up to 16 bits a stream word gives two values (its lower half first), up to 32 bits one,
@@ -280,6 +302,20 @@ mod tests {
                 assert_eq!(u128::from(s.uniform_below(bound as u64)), want, "below {bound}");
             }
             assert_eq!(s.next_u64(), words.next_u64(), "as many words below {bound}");
+        }
+    }
+
+    #[test]
+    fn many_words_below_a_bound_are_those_drawn_one_by_one() {
+        for bound in [1, 5, (1 << 20) - 3, 3 << 30, (1 << 31) + 1, u32::MAX] {
+            for len in [0, 1, 63, 64, 65, 1000] {
+                let (mut many, mut single) = (stream(), stream());
+                let mut out = vec![0; len];
+                many.fill_public_below(bound, &mut out);
+                let wanted = (0..len).map(|_| single.uniform_below(bound.into()) as u32);
+                assert_eq!(out, wanted.collect::<Vec<_>>(), "{len} below {bound}");
+                assert_eq!(many.next_u32(), single.next_u32(), "{len} below {bound}");
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use super::packed::PackedWords;
 use super::{ClientKey, CompressionKey, KeyId, bootstrapping, key_switching};
 use crate::wire::EVALUATION_KEYS;
 use crate::{ParameterSet, Result, error};
-use girih_backend::{BackendError, BootstrapShape, KeySource, Progress};
+use girih_backend::{BackendError, BootstrapShape, KeySource, Preparation, Progress, preparing};
 use girih_rlwe::wire::{self, Bytes, Opened};
 use girih_rlwe::{MaskSeed, MaskStreams, SetId};
 use rayon::prelude::*;
@@ -68,6 +68,7 @@ impl EvaluationKeys {
     /// [`Error::Entropy`](crate::Error::Entropy), and [`BackendError::OutOfMemory`] where this
     /// machine cannot hold them.
     pub fn generate(client: &ClientKey, progress: &dyn Progress) -> Result<Self> {
+        let _making = preparing(Preparation::Keys);
         let set = client.set();
         let layout = Layout::new(set.shape());
         let room = |what: &str, largest, len| {

@@ -315,6 +315,20 @@ impl PolyDevice for WgpuPoly {
         Ok(ids.collect())
     }
 
+    fn rewrite(&self, resident: ResidentId, words: &[u32]) -> Result<()> {
+        let mut guard = self.state();
+        let State { memory, uploads, residents, .. } = &mut *guard;
+        let of = residents.get(&resident);
+        let of = of.ok_or_else(|| unknown("resident polynomial", resident))?;
+        // What was submitted before reads the old words.
+        of.block.runs(0, of.shape.basis.len()).into_iter().try_for_each(|run| {
+            let buffer = memory.buffer(run.address.segment);
+            let offset = 4 * u64::from(run.address.word);
+            uploads.write(&self.gpu, buffer, offset, &words[run.words])
+        })?;
+        self.gpu.check("writing a resident polynomial")
+    }
+
     fn unload(&self, resident: ResidentId) {
         let mut state = self.state();
         if let Some(resident) = state.residents.remove(&resident) {

@@ -49,6 +49,42 @@ fn random_programs_run_and_are_traced() {
     }
 }
 
+/// A routine reads what its residents hold when it runs, and nothing else is written.
+#[test]
+fn residents_are_written_anew_between_runs() {
+    let ring = ring(4);
+    let engine = engine(ring.clone());
+    let degree = ring.degree();
+    let basis = ring.basis(0..2);
+    let shape = ResidentShape { basis: basis.clone(), log2_run: 2 };
+    let len = degree >> 2;
+    let words = |seed: u32| (0..2 * len as u32).map(|i| seed + i).collect::<Vec<u32>>();
+    let own =
+        HostPolynomials::new(&ring, vec![(shape.clone(), words(3)), (shape.clone(), words(100))]);
+    let loaded = engine.load(&own.unwrap(), &NoProgress).unwrap();
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let (x, y) = (builder.resident(shape.clone()).unwrap(), builder.resident(shape).unwrap());
+    let sum = builder.sum(vec![Term::plus(x), Term::plus(y)]).unwrap();
+    builder.output(sum);
+    let routine = engine.prepare(&builder.finish(), &loaded).unwrap();
+    let buffer = engine.allocate(2).unwrap();
+    let call = Bindings { inputs: Vec::new(), outputs: vec![buffer.place(0)] };
+    let run = |first: u32| {
+        engine.run(&routine, std::slice::from_ref(&call)).unwrap();
+        let mut out = vec![0; 2 * degree];
+        engine.read(buffer.place(0), &mut out).unwrap();
+        let runs = (0..2 * degree as u32).map(|i| first + 100 + 2 * (i / 4));
+        assert_eq!(out, runs.collect::<Vec<_>>());
+    };
+    run(3);
+    engine.rewrite(&loaded[0], &words(50)).unwrap();
+    run(50);
+    assert!(why(engine.rewrite(&loaded[0], &words(1)[1..])).contains("2 limbs of 4"));
+    let p = ring.primes[0].value();
+    assert!(why(engine.rewrite(&loaded[0], &vec![p; 2 * len])).contains("canonical"));
+    run(50);
+}
+
 /// x + x, x over two primes.
 fn doubled(ring: &Arc<RingShape>) -> Program {
     let mut builder = ProgramBuilder::new(ring.clone());

@@ -1,10 +1,8 @@
 //! Sums and products, with ciphertexts, vectors and constants.
 
-use std::f64::consts::SQRT_2;
-use std::sync::Arc;
-
 use num_bigint::BigInt;
 use num_complex::Complex64;
+use std::f64::consts::SQRT_2;
 
 use super::parts::InputShape;
 use super::{Builder, Node};
@@ -13,18 +11,19 @@ use crate::server::check::{check_length, largest};
 use crate::server::tracked::{Tracked, salt, short};
 use crate::{Error, Result};
 use girih_backend::poly::{Domain, Term, Value};
+use girih_backend::{Preparation, preparing};
 
 /// Constants that are Gaussian integers up to this magnitude cost no level.
 const LARGEST_FREE_CONSTANT: f64 = 65536.0;
 
 /// A plaintext of a recording: part of the program, or brought along by each call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PlainNode {
-    value: Value,
-    level: usize,
-    scale: f64,
+    pub(super) value: Value,
+    pub(super) level: usize,
+    pub(super) scale: f64,
     /// Its place on the tape: only the magnitude counts.
-    estimate: usize,
+    pub(super) estimate: usize,
 }
 
 impl Builder<'_> {
@@ -209,13 +208,12 @@ impl Builder<'_> {
         scale: f64,
     ) -> Result<PlainNode> {
         check_length(what, values.len(), x.at.slots)?;
-        let encoded = self.server.encoder().encode(values, scale)?;
-        let gap = self.set().degree() / (2 * values.len());
-        let coefficients: Arc<[i64]> =
-            encoded.coefficients().iter().step_by(gap).copied().collect();
-        let value = self.recorder.plaintext(coefficients, x.at.level)?;
+        let encoding = preparing(Preparation::Encoding);
+        let (coefficients, _) = self.server.encoder().coefficients(values, scale)?;
+        let digest = digest_of(&coefficients);
+        drop(encoding);
+        let value = self.recorder.plaintext(coefficients.into(), x.at.level)?;
         let (magnitude, full) = (largest(values), self.set().slots());
-        let digest = digest_of(encoded.coefficients());
         let plain = self.noted("a vector", x.at, move |_| Tracked::plain(full, digest, magnitude));
         let estimate = plain.estimate;
         let level = x.at.level;
@@ -332,9 +330,14 @@ fn unit_free(c: Complex64) -> [u64; 2] {
     [a.min(b), a.max(b)]
 }
 
-/// A digest of encoded coefficients.
+/// A digest of an encoded polynomial, the same of all coefficients and of those of X^0, X^r, ..
+/// where others are 0.
 pub(crate) fn digest_of(coefficients: &[i64]) -> u64 {
-    short(blake3::Hasher::new().update(bytemuck::cast_slice(coefficients)))
+    // The largest step of exponents with nothing between.
+    let used = coefficients.iter().enumerate().skip(1).filter(|(_, c)| **c != 0);
+    let step = used.fold(coefficients.len(), |step, (k, _)| step.min(k & k.wrapping_neg()));
+    let kept: Vec<i64> = coefficients.iter().copied().step_by(step).collect();
+    short(blake3::Hasher::new().update(bytemuck::cast_slice(&kept)))
 }
 
 /// Whether a product with this number costs no level.

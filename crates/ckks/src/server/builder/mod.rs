@@ -10,8 +10,10 @@ pub(in crate::server) mod parts;
 mod program;
 mod rounding;
 mod slots;
+pub(in crate::server) mod vectors;
 
 pub(super) use arithmetic::{PlainNode, digest_of};
+pub use vectors::VectorNode;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,6 +25,7 @@ use super::{KeySwitching, ServerKey};
 use crate::program::{Recorded, Recorder};
 use crate::{CkksParameters, Error, Result};
 use parts::{InputShape, Parts};
+use vectors::{VectorShape, VectorUse};
 
 /// A ciphertext of a recording. It can be used any number of times, with its own [`Builder`] only.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +53,15 @@ impl Node {
     }
 }
 
-/// How what is known of one ciphertext follows from earlier ones.
-type Rule = Box<dyn Fn(&[Tracked]) -> Tracked + Send + Sync>;
+/// What is known of a ciphertext, of what is known of earlier ones.
+type Follows = Box<dyn Fn(&[Tracked]) -> Tracked + Send + Sync>;
+
+/// How what is known of one ciphertext, or of a plaintext, follows from earlier ones.
+enum Rule {
+    Of(Follows),
+    /// What the run says of a vector that it brings along, by the number of its use.
+    Vector(usize),
+}
 
 /// What is known of all ciphertexts of a recording, as rules: what inputs are known to be off by
 /// differs from run to run.
@@ -65,15 +75,19 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    /// All of them, those of the inputs first.
+    /// All of them, those of the inputs first. `vectors` are the plaintexts that the run brings
+    /// along, by use.
     ///
     /// # Errors
     /// [`Error::Room`] for the first whose slots may not fit.
-    pub fn run(&self, inputs: Vec<Tracked>) -> Result<Vec<Tracked>> {
+    pub fn run(&self, inputs: Vec<Tracked>, vectors: &[Tracked]) -> Result<Vec<Tracked>> {
         let mut known = inputs;
         known.truncate(self.inputs);
         for (rule, room) in &self.rules {
-            let next = rule(&known);
+            let next = match rule {
+                Rule::Of(rule) => rule(&known),
+                Rule::Vector(number) => vectors[*number].clone(),
+            };
             let verdict = room.as_ref().map_or(Verdict::Fits, |room| room.verdict(&next));
             known.push(match (room, verdict) {
                 (Some(room), Verdict::Refused) if !self.may_wrap => return Err(room.refusal(&next)),
@@ -93,6 +107,8 @@ pub struct Builder<'s> {
     recorder: Recorder,
     tape: Tape,
     inputs: Vec<InputShape>,
+    vectors: Vec<VectorShape>,
+    uses: Vec<VectorUse>,
     bootstraps: bool,
     /// Slots of the first bootstrapping that is recorded.
     bootstrapped: Option<usize>,
@@ -117,6 +133,8 @@ impl<'s> Builder<'s> {
             recorder,
             tape: Tape { may_wrap: server.options().may_wrap, ..Tape::default() },
             inputs: Vec::new(),
+            vectors: Vec::new(),
+            uses: Vec::new(),
             bootstraps: server.options().bootstrap_when_needed,
             bootstrapped: None,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
@@ -208,9 +226,14 @@ impl<'s> Builder<'s> {
         at: Recorded,
         rule: impl Fn(&[Tracked]) -> Tracked + Send + Sync + 'static,
     ) -> Node {
-        self.tape.rules.push((Box::new(rule), room));
-        let estimate = self.tape.inputs + self.tape.rules.len() - 1;
+        let estimate = self.pushed(Rule::Of(Box::new(rule)), room);
         Node { at, estimate, builder: self.number }
+    }
+
+    /// The place on the tape of a further rule.
+    fn pushed(&mut self, rule: Rule, room: Option<Room>) -> usize {
+        self.tape.rules.push((rule, room));
+        self.tape.inputs + self.tape.rules.len() - 1
     }
 
     /// `x`, whose slots must keep this bound.
@@ -242,6 +265,8 @@ impl<'s> Builder<'s> {
             recording: self.recorder.finish(),
             tape: self.tape,
             inputs: self.inputs,
+            vectors: self.vectors,
+            uses: self.uses,
             outputs: outputs.to_vec(),
             bootstrapped: self.bootstrapped,
         })

@@ -1,5 +1,6 @@
 //! What a builder leaves for a recording.
 
+use super::vectors::{VectorShape, VectorUse};
 use super::{Node, Tape};
 use crate::program;
 
@@ -17,6 +18,9 @@ pub(in crate::server) struct Parts {
     pub recording: program::RecordedProgram,
     pub tape: Tape,
     pub inputs: Vec<InputShape>,
+    /// The vectors that runs bring along, and where they are read.
+    pub vectors: Vec<VectorShape>,
+    pub uses: Vec<VectorUse>,
     pub outputs: Vec<Node>,
     /// Slots of the first bootstrapping.
     pub bootstrapped: Option<usize>,

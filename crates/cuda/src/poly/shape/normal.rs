@@ -7,7 +7,7 @@ use crate::poly::tables::is_wide;
 use girih_backend::BackendError;
 use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::{Form, Load, RowTile, Source};
-use girih_ring::{Automorphism, Modulus};
+use girih_ring::{Modulus, inverse_exponent};
 use std::collections::HashMap;
 
 /// A tile: its shape and its record.
@@ -124,13 +124,11 @@ impl Normalizer<'_> {
         }
         for store in stores.iter().chain(&half_stores) {
             // Stores scatter by the inverse.
-            let inverse = match store.automorphism {
-                1 => 1,
-                g => Automorphism::new(self.ring.degree(), g as usize)
-                    .map_err(|e| refused(e.to_string()))?
-                    .inverse()
-                    .exponent() as u32,
-            };
+            let g = store.automorphism;
+            if g.is_multiple_of(2) {
+                return Err(refused(format!("a store under X -> X^{g}: exponents are odd")));
+            }
+            let inverse = inverse_exponent(g as usize, self.ring.degree()) as u32;
             let place = self.places.place(store.to)?;
             record.extend(words_of(&[OperandRecord::new(place, inverse)]));
         }

@@ -15,7 +15,7 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 pub(crate) use facts::{GpuFacts, count_devices, facts};
 use facts::{describe, no_device};
-use girih_backend::{BackendError, Result, timeline};
+use girih_backend::{BackendError, Preparation, Result, preparing, timeline};
 use kernels::aligned;
 use staging::{PIECE_BYTES, PIECES, Staging, copy_on_all_threads};
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -385,6 +385,7 @@ impl Machine for Gpu {
     }
 
     fn load(&self, source: &Source) -> Result<Vec<Kernel>> {
+        let _compiling = preparing(Preparation::Compilation);
         self.enter()?;
         self.load_kernels(source)
     }

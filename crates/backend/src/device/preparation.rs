@@ -1,0 +1,182 @@
+//! What a process spends before its first result: host time by kind of preparation, counted always.
+//!
+//! A preparation begins where its work is done, on whichever thread; within it another may begin,
+//! which then counts instead. So no time counts twice on one thread, and the time of a kind by the
+//! clock is that in which at least one thread was at it.
+
+use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use web_time::Instant;
+
+/// What is done before a first result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preparation {
+    /// Keys are made.
+    Keys,
+    /// Words of keys are expanded, or brought into the order of a device, by the host.
+    Expansion,
+    /// Keys, vectors and tables are copied to a device.
+    Upload,
+    /// Values are encrypted.
+    Encryption,
+    /// Operations are recorded.
+    Recording,
+    /// Vectors are encoded: their coefficients, and the words that a device multiplies by.
+    Encoding,
+    /// Programs become schedules, and schedules launches.
+    Lowering,
+    /// Kernels are compiled, or read from where they are kept, and loaded.
+    Compilation,
+    /// Plans are measured.
+    Tuning,
+}
+
+impl Preparation {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Keys => "keys",
+            Self::Expansion => "expansion",
+            Self::Upload => "upload",
+            Self::Encryption => "encryption",
+            Self::Recording => "recording",
+            Self::Encoding => "encoding",
+            Self::Lowering => "lowering",
+            Self::Compilation => "compilation",
+            Self::Tuning => "tuning",
+        }
+    }
+}
+
+/// How long preparations of a kind took so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PreparationTime {
+    /// Seconds by the clock in which at least one thread was at it.
+    pub wall_s: f64,
+    /// Seconds of all threads that began one; those that only lend a hand are not counted.
+    pub threads_s: f64,
+    /// How many were begun.
+    pub count: u64,
+}
+
+#[derive(Default)]
+struct Running {
+    time: PreparationTime,
+    threads: usize,
+    since: Option<Instant>,
+}
+
+static ALL: Mutex<BTreeMap<Preparation, Running>> = Mutex::new(BTreeMap::new());
+
+thread_local! {
+    /// What this thread is at, the innermost last, and since when that counts.
+    static OWN: RefCell<Vec<(Preparation, Instant)>> = const { RefCell::new(Vec::new()) };
+}
+
+// Sums of times hold no invariant that a panic elsewhere could break.
+fn all() -> MutexGuard<'static, BTreeMap<Preparation, Running>> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn begin(what: Preparation, now: Instant) {
+    let mut all = all();
+    let running = all.entry(what).or_default();
+    if running.threads == 0 {
+        running.since = Some(now);
+    }
+    running.threads += 1;
+}
+
+fn end(what: Preparation, since: Instant, now: Instant) {
+    let mut all = all();
+    let running = all.entry(what).or_default();
+    running.time.threads_s += now.duration_since(since).as_secs_f64();
+    running.threads = running.threads.saturating_sub(1);
+    if running.threads == 0
+        && let Some(since) = running.since.take()
+    {
+        running.time.wall_s += now.duration_since(since).as_secs_f64();
+    }
+}
+
+/// A preparation from [`preparing`] to its drop, on the thread that began it.
+#[must_use = "it ends where it is dropped"]
+pub struct Preparing(PhantomData<*const ()>);
+
+/// Begins a preparation: this thread's time counts for it until the guard is dropped, but for what
+/// it spends on those that begin meanwhile.
+pub fn preparing(what: Preparation) -> Preparing {
+    let now = Instant::now();
+    OWN.with_borrow_mut(|own| {
+        if let Some((outer, since)) = own.last() {
+            end(*outer, *since, now);
+        }
+        begin(what, now);
+        all().entry(what).or_default().time.count += 1;
+        own.push((what, now));
+    });
+    Preparing(PhantomData)
+}
+
+impl Drop for Preparing {
+    fn drop(&mut self) {
+        let now = Instant::now();
+        OWN.with_borrow_mut(|own| {
+            if let Some((what, since)) = own.pop() {
+                end(what, since, now);
+            }
+            if let Some((outer, since)) = own.last_mut() {
+                begin(*outer, now);
+                *since = now;
+            }
+        });
+    }
+}
+
+/// What preparations of each kind took in this process until now; kinds that never began are left
+/// out.
+pub fn preparation_times() -> BTreeMap<Preparation, PreparationTime> {
+    let now = Instant::now();
+    let time = |running: &Running| {
+        let open = running.since.map_or(0.0, |since| now.duration_since(since).as_secs_f64());
+        PreparationTime { wall_s: running.time.wall_s + open, ..running.time }
+    };
+    all().iter().map(|(&what, running)| (what, time(running))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// No other test of this crate begins preparations of these kinds.
+    #[test]
+    fn what_begins_within_counts_instead_and_threads_at_once_count_once_by_the_clock() {
+        let nap = || std::thread::sleep(Duration::from_millis(30));
+        {
+            let _outer = preparing(Preparation::Tuning);
+            nap();
+            std::thread::scope(|scope| {
+                let _waits = preparing(Preparation::Keys);
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        let _inner = preparing(Preparation::Keys);
+                        nap();
+                    });
+                }
+            });
+            nap();
+        }
+        nap();
+        let times = preparation_times();
+        let (tuning, keys) = (times[&Preparation::Tuning], times[&Preparation::Keys]);
+        assert_eq!((tuning.count, keys.count), (1, 3));
+        assert!(tuning.wall_s >= 0.06 && tuning.wall_s == tuning.threads_s, "{tuning:?}");
+        // Two that sleep at once, each for itself.
+        assert!(keys.threads_s >= 0.06 && keys.wall_s <= keys.threads_s - 0.02, "{keys:?}");
+    }
+}
