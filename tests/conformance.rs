@@ -2,7 +2,8 @@
 //! `GIRIH_DEVICES` names (several joined by `+`, as in `cuda:0+cuda:1`; commas between). A case
 //! that cannot run says why.
 
-use girih::{Device, ParameterSet};
+use girih::Device;
+use girih::tfhe::ParameterSet;
 use girih_backend::{
     Backend, BackendError, BootstrapShape, DeviceInfo, DeviceKind, PlanRequest, Transform,
 };

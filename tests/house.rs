@@ -2,6 +2,7 @@
 //! say of themselves, the book, and lines of at most 100 columns.
 
 mod circles;
+mod citations;
 mod packages;
 
 use std::collections::BTreeSet;
@@ -346,6 +347,32 @@ fn long_lines_are_found() {
     assert_eq!(long_lines("a.rs", &format!("short\n{line}x")).len(), 1);
     assert!(long_lines("a.md", &format!("{line}x")).is_empty());
     assert_eq!(long_lines("a.md", &format!("- {line}x")).len(), 1);
+}
+
+#[test]
+fn comments_cite_headings_that_exist() {
+    let mut wrong = Vec::new();
+    for folder in ["crates", "xtask/src", "tests"] {
+        for path in files(&root().join(folder)) {
+            let kinds = ["rs", "cu", "cuh", "wgsl"];
+            let kind = path.extension().and_then(|kind| kind.to_str());
+            if kind.is_some_and(|kind| kinds.contains(&kind)) && !path.ends_with("tests/house.rs") {
+                wrong.extend(citations::faults(&root(), &path.display().to_string(), &read(&path)));
+            }
+        }
+    }
+    assert_none(wrong);
+}
+
+#[test]
+fn wrong_citations_are_found() {
+    let of = |text: &str| citations::faults(&root(), "a.rs", text).len();
+    assert_eq!(of("//! A (docs/ckks.md,\n//! \"Levels and scales\")."), 0);
+    assert_eq!(of("/// A (docs/ckks.md, \"Levels and\n/// stairs\")."), 1);
+    assert_eq!(of("/// A (docs/none.md, \"Levels\")."), 1);
+    assert_eq!(of("// See ckks.md section 6."), 1);
+    assert_eq!(of("// See tfhe.md's\n// section 6."), 1);
+    assert_eq!(of("// See docs/tfhe.md."), 0);
 }
 
 /// That the tests above can fail.

@@ -131,7 +131,7 @@ fn planned(
     choices: &[(&str, u32)],
     steps: Option<usize>,
 ) -> Result<(), Failed> {
-    let model = LoadOptions { untuned: true, ..Default::default() };
+    let model = LoadOptions::default().by_model();
     let keys = SyntheticKeys::new(shape.clone(), 7);
     let signed =
         LoadRequest::new(&keys).options(&model).load(device)?.plan().flag("signed") == Some(true);
@@ -203,7 +203,7 @@ impl Twins {
     /// Both with one test polynomial.
     fn load(device: &WgpuBackend, shape: &BootstrapShape) -> Result<Self, BackendError> {
         let keys = SyntheticKeys::new(shape.clone(), 7);
-        let exact = LoadOptions { transform: Some(Transform::Ntt), ..Default::default() };
+        let exact = LoadOptions::default().with_transform(Transform::Ntt);
         let [device, twin] = [device as &dyn Backend, &CpuBackend::new() as &dyn Backend]
             .map(|backend| LoadRequest::new(&keys).options(&exact).load(backend));
         let mut all =
@@ -565,7 +565,7 @@ fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
         output: output as u32,
     };
     let load = |backend: &dyn Backend, room: usize| -> Result<Engine, BackendError> {
-        let exact = LoadOptions { transform: Some(Transform::Ntt), ..Default::default() };
+        let exact = LoadOptions::default().with_transform(Transform::Ntt);
         let engine = LoadRequest::new(&keys).options(&exact).load(backend)?;
         engine.reserve(stored + room)?;
         engine.write(0, &store)?;

@@ -1,7 +1,7 @@
 //! Every kernel of every conformance shape validates, translates to SPIR-V, Metal and HLSL, and
 //! keeps to its plan.
 
-use girih::ParameterSet;
+use girih::tfhe::ParameterSet;
 use girih_backend::BackendError;
 use girih_conformance::shapes;
 use girih_wgpu::{KernelVariant, desktop_gpu, kernel_variants};

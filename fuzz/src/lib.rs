@@ -11,6 +11,9 @@
 
 mod mutate;
 mod targets;
+#[allow(dead_code, reason = "examples read more of a file than whether it is one")]
+#[path = "../../crates/girih/examples/common/tensors.rs"]
+mod tensors;
 
 pub use mutate::Mutator;
 pub use targets::{Outcome, Target, targets, text};

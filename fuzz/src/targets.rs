@@ -1,5 +1,6 @@
 //! What is read: one entry for each decoder, parser and file format.
 
+use crate::tensors::Tensors;
 use cpu_time::ProcessTime;
 use girih_backend::{
     NoProgress, TunedPlans, keep_compiled, new_private_folder, read_compiled, write_cache_file,
@@ -92,6 +93,16 @@ impl Target {
     }
 }
 
+/// A file of named arrays, one of each kind of numbers.
+fn tensors_file() -> Vec<u8> {
+    let header = r#"{"__metadata__":{"side":"8"},"a":{"dtype":"F16","shape":[2,2],
+        "data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]},
+        "c":{"dtype":"U8","shape":[3],"data_offsets":[12,15]}}"#;
+    let halves = [0x3c00u16, 0xc100, 0x0001, 0x7bff].map(u16::to_le_bytes).concat();
+    let data = [&halves[..], &(-0.75f32).to_le_bytes(), &[0, 7, 255]].concat();
+    [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat()
+}
+
 /// Refused, if the error is a sentence.
 fn refused(error: impl Display) -> Result<Outcome, String> {
     let text = error.to_string();
@@ -121,7 +132,7 @@ fn reread<T, E: Display>(
 fn sets() -> Vec<ParameterSet> {
     let small = |name: &str| {
         let built_in = ParameterSet::by_name(name).expect("built in").literal();
-        let base_ks = if built_in.mode == Mode::TORUS { built_in.base_ks } else { 2 };
+        let base_ks = if built_in.mode == Mode::Torus { built_in.base_ks } else { 2 };
         let (n, name) = (built_in.grouping.unwrap_or(1) * 2, format!("FUZZ_{name}"));
         let literal = ParameterLiteral { name, n, base_ks, ..built_in };
         ParameterSet::new(&literal).expect("a small set computes")
@@ -520,6 +531,10 @@ pub fn targets() -> Vec<Target> {
             ],
             |text| Netlist::from_heir(text, None),
         ),
+        Target::new("safetensors", vec![tensors_file()], |bytes| match Tensors::read(bytes) {
+            Ok(_) => Ok(Outcome::Accepted),
+            Err(why) => refused(why),
+        }),
         of_file("tuned plans", tuned, |path| {
             TunedPlans::read(path).map(|(_, note)| note.is_none()).map_err(|e| e.to_string())
         }),

@@ -2,7 +2,6 @@
 
 use crate::bootstrap::compare::Differences;
 use girih::ckks::prelude::*;
-use girih::switching::prelude::*;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -18,7 +17,7 @@ pub fn end_to_end(device: &Device) -> Result<Differences, Failure> {
     let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
     let client = ClientKey::generate_seeded_for_tests(&set, [8; 32])?;
     let large = LargeParameters::insecure();
-    let tfhe = girih::ClientKey::generate_seeded_for_tests(large.home(), [9; 32])?;
+    let tfhe = girih::tfhe::ClientKey::generate_seeded_for_tests(large.home(), [9; 32])?;
     let between = SwitchingKeys::generate_seeded_for_tests(&client, &tfhe, [10; 32])?;
     let kinds = Switch::evaluation_keys(&set, slots)?;
     let server = device.load(&EvaluationKeys::generate(&client, kinds, &NoProgress)?)?;

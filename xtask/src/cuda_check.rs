@@ -15,7 +15,7 @@
 //! `ROUNDS` (timed batches, default 3, of small ones 24).
 
 use crate::Rest;
-use girih::ParameterSet;
+use girih::tfhe::ParameterSet;
 use girih_backend::{
     Backend, BootstrapJob, Combination, Engine, KeySource, LoadOptions, LoadRequest, Operand,
     PlanRequest, Transform,
@@ -221,7 +221,7 @@ fn bench(device: &CudaBackend, wanted: &dyn Fn(&str) -> bool) -> Result<(), Fail
             let keys = SyntheticKeys::new(set.shape().clone(), 1);
             let started = Instant::now();
             let options =
-                LoadOptions { transform: Some(transform), plan: request(), untuned: true };
+                LoadOptions::default().with_transform(transform).with_plan(request()).by_model();
             match LoadRequest::new(&keys).options(&options).load(device) {
                 Ok(engine) => {
                     let loaded = started.elapsed().as_secs_f64();

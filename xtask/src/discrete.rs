@@ -8,11 +8,12 @@ use crate::record::{self, Milliseconds};
 use crate::timeline::Timeline;
 use crate::wide;
 use anyhow::{Context, Result, bail};
+use girih::Device;
 use girih::ckks::PolyOptions;
+use girih::device::PlanSource;
 use girih::discrete::{
     ClientKey, DiscreteParameters, EvaluationKeys, Gate, ServerKey, Table, Wires,
 };
-use girih::{Device, PlanSource};
 use serde::Serialize;
 use std::time::Instant;
 

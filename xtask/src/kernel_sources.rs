@@ -3,7 +3,7 @@
 
 use crate::Rest;
 use crate::cuda_check::packed;
-use girih::ParameterSet;
+use girih::tfhe::ParameterSet;
 use girih_backend::PlanRequest;
 use girih_cuda::{SPREAD, SPREAD_ITEMS, variants};
 use std::path::Path;

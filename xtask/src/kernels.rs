@@ -4,7 +4,8 @@ use crate::nvcc::{self, Nvcc};
 use crate::poly_kernels::{self, PolyKernel};
 use anyhow::Result;
 use girih::ckks::CkksParameters;
-use girih::{BackendError, ParameterSet, PlanRequest};
+use girih::tfhe::ParameterSet;
+use girih::{BackendError, PlanRequest};
 use girih_cuda::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source, Variant};
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -72,13 +73,13 @@ fn sets(names: &[String]) -> Result<Vec<ParameterSet>> {
     } else if names.is_empty() {
         ParameterSet::all()
     } else {
-        names.iter().map(|n| ParameterSet::by_name(n)).collect::<girih::Result<Vec<_>>>()?
+        names.iter().map(|n| ParameterSet::by_name(n)).collect::<girih::tfhe::Result<Vec<_>>>()?
     };
     let pack = |set: ParameterSet| match PACKINGS.iter().find(|(n, _)| *n == set.name()) {
         Some((_, r)) => set.with_packing(*r),
         None => Ok(set),
     };
-    Ok(wanted.into_iter().map(pack).collect::<girih::Result<_>>()?)
+    Ok(wanted.into_iter().map(pack).collect::<girih::tfhe::Result<_>>()?)
 }
 
 fn wgsl(sets: &[ParameterSet]) -> Result<bool> {

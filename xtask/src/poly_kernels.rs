@@ -1,8 +1,10 @@
 //! The kernels that CKKS has the poly family compile.
 
 use anyhow::Result;
-use girih::ckks::program::{BootstrappingPlan, Chain, ChainShape, Recorder, Recording, Variant};
 use girih::ckks::{CkksParameters, Encoder};
+use girih::contract::ckks::{
+    BootstrappingPlan, Chain, ChainShape, RecordedProgram, Recorder, Variant,
+};
 use girih_backend::DeviceLimits;
 use girih_backend::poly::{PolyPlan, lower};
 use girih_cuda::{Source, poly_kernel_sources};
@@ -16,7 +18,7 @@ pub struct PolyKernel {
 }
 
 /// What a program does, beside its recording.
-type Named = (String, Recording);
+type Named = (String, RecordedProgram);
 
 /// Products, rotations and divisions of a set at some levels, and its bootstrapping if asked for.
 fn recordings(set: &CkksParameters, bootstrapping: bool) -> Result<Vec<Named>> {

@@ -13,7 +13,7 @@
 //! random words: the work is the same, the results mean nothing.
 
 use crate::Rest;
-use girih::ParameterSet;
+use girih::tfhe::ParameterSet;
 use girih_backend::{BackendError, BootstrapShape, Engine, LoadOptions, LoadRequest, PlanRequest};
 use girih_conformance::planned::Planned;
 use girih_conformance::synthetic::{GateBatch, SyntheticKeys};
@@ -102,7 +102,7 @@ fn bench(name: &str, all: &Settings) -> Outcome {
     for set in &all.sets {
         let shape = shape(set)?;
         let keys = SyntheticKeys::new(shape.clone(), 1);
-        let options = LoadOptions { transform: None, plan: all.plan.clone(), untuned: true };
+        let options = LoadOptions::default().with_plan(all.plan.clone()).by_model();
         let start = Instant::now();
         let engine = LoadRequest::new(&keys).options(&options).load(&device)?;
         println!("{set}: loaded in {:.2} s, plan {}", start.elapsed().as_secs_f64(), engine.plan());

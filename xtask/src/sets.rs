@@ -2,9 +2,10 @@
 
 use crate::ckks;
 use anyhow::Result;
+use girih::Transform;
 use girih::ckks::CkksParameters;
 use girih::discrete::DiscreteParameters;
-use girih::{NoiseModel, ParameterSet, Transform};
+use girih::tfhe::{NoiseModel, ParameterSet};
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -3,7 +3,9 @@
 
 use crate::record::{check_file, commit, today};
 use anyhow::{Context, Result, bail};
-use girih::{Device, DeviceKind, ParameterSet};
+use girih::discrete::DiscreteParameters;
+use girih::tfhe::ParameterSet;
+use girih::{Device, DeviceKind};
 use girih_backend::write_whole_file;
 use girih_conformance::soak::{self, Kind, Tally};
 use serde::{Deserialize, Serialize};
@@ -32,8 +34,15 @@ pub struct Arguments {
     /// Ciphertexts of a batch of gates [default: 4096 on a GPU, 16 elsewhere].
     #[arg(long)]
     batch: Option<usize>,
+    /// The set of numbers in slots.
+    #[arg(long, default_value = "INSECURE_DISCRETE_4_N10")]
+    numbers_set: String,
+    /// Ciphertexts of a batch of numbers in slots [default: 8 on a GPU, 1 elsewhere].
+    #[arg(long)]
+    numbers_batch: Option<usize>,
     /// What is called.
-    #[arg(long, value_delimiter = ',', value_parser = kind, default_value = "bits,large,vectors")]
+    #[arg(long, value_delimiter = ',', value_parser = kind)]
+    #[arg(default_value = "bits,large,vectors,numbers")]
     only: Vec<Kind>,
     /// Minutes of a part: the next one has new keys, and the record is written in between.
     #[arg(long, default_value_t = 10.0)]
@@ -48,7 +57,8 @@ fn kind(name: &str) -> Result<Kind, String> {
         "bits" => Ok(Kind::Bits),
         "large" => Ok(Kind::Large),
         "vectors" => Ok(Kind::Vectors),
-        _ => Err("there are bits, large and vectors".into()),
+        "numbers" => Ok(Kind::Numbers),
+        _ => Err("there are bits, large, vectors and numbers".into()),
     }
 }
 
@@ -58,6 +68,11 @@ struct Part {
     device: String,
     threads: usize,
     batch: usize,
+    /// Of numbers in slots: their set, and ciphertexts of a batch.
+    #[serde(default)]
+    numbers_set: String,
+    #[serde(default)]
+    numbers_batch: usize,
     seconds: f64,
     #[serde(flatten)]
     tally: Tally,
@@ -115,10 +130,11 @@ impl Record {
 }
 
 fn line(tally: &Tally, seconds: f64) -> String {
-    let Tally { gates, look_ups, large, slots, wrong } = tally;
+    let Tally { gates, look_ups, large, slots, gates_in_slots, look_ups_in_slots, wrong } = tally;
     format!(
-        "{gates} gates, {look_ups} look-ups, {large} large-precision results, {slots} slots in \
-         {seconds:.1} s: {wrong} wrong"
+        "{gates} gates, {look_ups} look-ups, {large} large-precision results, {slots} slots, \
+         {gates_in_slots} gates and {look_ups_in_slots} look-ups in slots in {seconds:.1} s: \
+         {wrong} wrong"
     )
 }
 
@@ -128,9 +144,11 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             bail!("{option} {minutes}: must be above 0 and at most 100000");
         }
     }
-    if arguments.threads == 0 || arguments.batch == Some(0) {
-        bail!("--threads and --batch must be at least 1");
+    let none = [arguments.batch, arguments.numbers_batch].contains(&Some(0));
+    if arguments.threads == 0 || none {
+        bail!("--threads, --batch and --numbers-batch must be at least 1");
     }
+    let numbers_set = DiscreteParameters::by_name(&arguments.numbers_set)?;
     let set = ParameterSet::by_name(&arguments.set)?;
     let mut record = Record::open(arguments.record.as_deref(), set.name(), arguments.seed)?;
     if let Some(file) = &arguments.record {
@@ -139,6 +157,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let device = Device::open(&arguments.device)?;
     let is_gpu = device.info().kind != DeviceKind::Cpu && !device.info().software;
     let batch = arguments.batch.unwrap_or(if is_gpu { 4096 } else { 16 });
+    let numbers_batch = arguments.numbers_batch.unwrap_or(if is_gpu { 8 } else { 1 });
     println!("device    {} ({})", device.info().id, device.info().name);
     println!("set       {set}; seed {}", record.seed);
     let (mut left, mut good) = (60.0 * arguments.minutes, true);
@@ -152,6 +171,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             number: number as u64,
             threads: arguments.threads,
             ciphertexts: batch,
+            in_slots: Some((&numbers_set, numbers_batch)),
             kinds: &arguments.only,
             time: Duration::from_secs_f64(seconds),
         })
@@ -164,6 +184,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             device: device.info().name.clone(),
             threads: arguments.threads,
             batch,
+            numbers_set: numbers_set.to_string(),
+            numbers_batch,
             seconds: seconds_taken,
             tally,
             date: today(),

@@ -141,6 +141,17 @@ pub enum Error {
         /// The ciphertext's level.
         level: usize,
     },
+    /// Slots that may not fit: they would wrap around modulo the modulus of their level, or leave
+    /// what a function is made for.
+    #[error("{operation}: slots may reach {}, and {rule}", shown(*reach))]
+    Room {
+        /// The operation.
+        operation: String,
+        /// The magnitude that slots are counted with.
+        reach: f64,
+        /// What there is room for, and what to do.
+        rule: String,
+    },
     /// Something of a form that does not serve.
     #[error("{operation}: {rule}")]
     Shape {
@@ -172,6 +183,15 @@ pub enum Error {
     /// The device refused or failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
+}
+
+/// A bound as people read it.
+pub(crate) fn shown(bound: f64) -> String {
+    if bound == 0.0 || (1e-3..1e6).contains(&bound) {
+        let digits = format!("{bound:.3}");
+        return digits.trim_end_matches('0').trim_end_matches('.').into();
+    }
+    format!("{bound:.3e}")
 }
 
 /// Results of this crate.

@@ -7,7 +7,9 @@ use girih_backend::poly::{
     PolyPlan, ResidentShape, ResidentSource, RingShape, interpret, lower, run_schedule,
 };
 use girih_ckks::CkksParameters;
-use girih_ckks::program::{BootstrappingPlan, Chain, ChainShape, Recorder, Recording, Variant};
+use girih_ckks::program::{
+    BootstrappingPlan, Chain, ChainShape, RecordedProgram, Recorder, Variant,
+};
 
 /// Resident polynomials made up word by word: which they are does not matter here.
 struct MadeUp {
@@ -35,7 +37,7 @@ impl ResidentSource for MadeUp {
     }
 }
 
-fn bootstrapping(set: &str) -> Recording {
+fn bootstrapping(set: &str) -> RecordedProgram {
     let set = CkksParameters::by_name(set).unwrap();
     let chain = Chain::new(ChainShape::from(&set)).unwrap();
     let slots = chain.most_slots();
@@ -50,7 +52,7 @@ fn bootstrapping(set: &str) -> Recording {
 
 #[test]
 fn a_whole_bootstrapping_is_under_a_hundred_launches_and_yields_the_same_words() {
-    let Recording { program, .. } = bootstrapping("INSECURE_CKKS_D40_N10");
+    let RecordedProgram { program, .. } = bootstrapping("INSECURE_CKKS_D40_N10");
     let ring = program.ring().clone();
     let schedule = lower(&program, &PolyPlan::default(), &[]).unwrap();
     let launches = schedule.launches.len();
@@ -71,7 +73,7 @@ fn a_whole_bootstrapping_is_under_a_hundred_launches_and_yields_the_same_words()
 
 #[test]
 fn every_stage_can_be_kept() {
-    let Recording { program, .. } = bootstrapping("INSECURE_CKKS_D40_N10");
+    let RecordedProgram { program, .. } = bootstrapping("INSECURE_CKKS_D40_N10");
     let keep: Vec<_> =
         (0..program.ops().len()).step_by(10).filter_map(|i| program.value(i)).collect();
     let schedule = lower(&program, &PolyPlan::default(), &keep).unwrap();

@@ -104,10 +104,8 @@ impl Backend for CpuBackend {
 
 impl Loader for CpuBackend {
     fn alternatives(&self, _: &BootstrapShape) -> Result<Vec<LoadOptions>> {
-        Ok(vec![LoadOptions {
-            transform: self.info.transforms.first().copied(),
-            ..Default::default()
-        }])
+        let best = self.info.transforms.first().copied();
+        Ok(vec![LoadOptions::default().with_transform(best)])
     }
 
     fn load<'a>(

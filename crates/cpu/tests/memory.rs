@@ -53,7 +53,7 @@ fn assert_out_of_memory(what: &str, result: Result<()>) {
 #[test]
 fn what_runs_out_is_refused_and_the_next_call_works() {
     let (shape, backend) = (shape(), CpuBackend::new());
-    let options = LoadOptions { transform: Some(Transform::Ntt), ..LoadOptions::default() };
+    let options = LoadOptions::default().with_transform(Transform::Ntt);
     let keys = SyntheticKeys::new(shape.clone(), 1);
     let engine: Engine =
         LoadRequest::new(&keys).options(&options).load(&backend).expect("a small shape");

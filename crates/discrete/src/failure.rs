@@ -316,13 +316,16 @@ pub(crate) struct FailureModel {
     passed: Mutex<HashMap<TableKey, Arc<Passed>>>,
     /// Of the worst tables, by modulus and order.
     worst: Mutex<HashMap<(u32, u32), Arc<Passed>>>,
-    outcomes: Mutex<HashMap<InputKey, HashMap<TableKey, (f64, Tail)>>>,
+    outcomes: Mutex<HashMap<InputKey, Outcomes>>,
     /// By modulus, order and limit.
     limits: Mutex<HashMap<(u32, u32, u64), u32>>,
 }
 
 /// Values and order.
 type TableKey = (Vec<i64>, u32);
+
+/// How likely each table is wrong, and the tail of its result.
+type Outcomes = HashMap<TableKey, (f64, Tail)>;
 
 /// The input's tail, deviation and bias.
 type InputKey = (Vec<u64>, [u64; 2]);

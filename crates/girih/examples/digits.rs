@@ -20,7 +20,7 @@ mod parties;
 
 use clap::Parser;
 use common::Failure;
-use girih::prelude::*;
+use girih::tfhe::prelude::*;
 use net::{HIDDEN, Image, Layer, PIXELS, image, largest, relu, train};
 use parties::Parties;
 use std::process::ExitCode;
@@ -43,7 +43,11 @@ const LOG2_INPUT: u32 = 24; // moduli of encrypted pixels and of hidden units
 const LOG2_HIDDEN: u32 = 26;
 
 /// The sums of a layer on ciphertexts; a one in a sum is `step` of the phase.
-fn encrypted(layer: &Layer, x: &[LweCiphertexts], step: f64) -> girih::Result<Vec<LweCiphertexts>> {
+fn encrypted(
+    layer: &Layer,
+    x: &[LweCiphertexts],
+    step: f64,
+) -> girih::tfhe::Result<Vec<LweCiphertexts>> {
     let sum = |row: &Vec<f64>| {
         let terms: Vec<_> = x.iter().zip(row).map(|(x, w)| (x, *w as i64)).collect();
         LweCiphertexts::weighted_sum(&terms, (row[x.len()] * step) as i64)
@@ -97,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let pixel = |p: usize| batch.iter().map(|i| i.pixels[p] as u64).collect::<Vec<_>>();
     let pixels =
         (0..PIXELS).map(|p| client.encrypt_at(&pixel(p), pixel_modulus as u64, LOG2_INPUT));
-    let pixels = pixels.collect::<girih::Result<Vec<_>>>()?;
+    let pixels = pixels.collect::<girih::tfhe::Result<Vec<_>>>()?;
 
     // Whoever computes.
     let start = std::time::Instant::now();
@@ -109,14 +113,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let len = pixels[0].len();
     let hidden = (0..HIDDEN)
         .map(|h| hidden.slice(h * len..(h + 1) * len))
-        .collect::<girih::Result<Vec<_>>>()?;
+        .collect::<girih::tfhe::Result<Vec<_>>>()?;
     let scores = encrypted(&second, &hidden, f64::from(1 << (LOG2_HIDDEN - score_bits)))?;
     let seconds = start.elapsed().as_secs_f64();
 
     // The owner again: scores in two's complement.
     let signed = |m: u64| ((m as i64) << (64 - score_bits) >> (64 - score_bits)) as f64;
     let decrypt = |s| Ok(client.decrypt(s, 1 << score_bits)?.into_iter().map(signed).collect());
-    let scores = scores.iter().map(decrypt).collect::<girih::Result<Vec<Vec<f64>>>>()?;
+    let scores = scores.iter().map(decrypt).collect::<girih::tfhe::Result<Vec<Vec<f64>>>>()?;
     let labels: Vec<usize> = (0..batch.len())
         .map(|i| largest(&scores.iter().map(|s| s[i]).collect::<Vec<_>>()))
         .collect();

@@ -14,7 +14,7 @@ mod parties;
 
 use clap::Parser;
 use common::Failure;
-use girih::integer::prelude::*;
+use girih::tfhe::prelude::*;
 use parties::Parties;
 use std::process::ExitCode;
 use std::time::Instant;

@@ -12,8 +12,7 @@ mod common;
 use clap::{Parser, ValueEnum};
 use common::{Bar, Failure};
 use girih::ckks::prelude::*;
-use girih::ckks::server::Ciphertexts;
-use girih::switching::{SwitchingParameters, prelude::*};
+use girih::switching::SwitchingParameters;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -57,7 +56,7 @@ fn function(x: f64) -> f64 {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let device = arguments.options.open()?;
     let set = CkksParameters::by_name(arguments.options.set("INSECURE_CKKS_D40_N10"))?;
-    let tfhe_set = girih::ParameterSet::by_name(&arguments.tfhe_set)?;
+    let tfhe_set = girih::tfhe::ParameterSet::by_name(&arguments.tfhe_set)?;
     let parameters = SwitchingParameters::new(&set, &tfhe_set)?;
     println!("{} ({}), {parameters}", device.info().id, device.info().name);
     let security = parameters.security();
@@ -67,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
     // The owner of the numbers.
     let client = ClientKey::generate(&set)?;
-    let tfhe = girih::ClientKey::generate(&tfhe_set)?;
+    let tfhe = girih::tfhe::ClientKey::generate(&tfhe_set)?;
     let between = SwitchingKeys::generate(&client, &tfhe, &bar)?;
     let slots = count.max(16).next_power_of_two();
     let kinds = Switch::evaluation_keys(&set, slots)?;
@@ -91,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Ok((result, start.elapsed().as_secs_f64()))
     };
     let (result, seconds) = if arguments.task == Task::Lookup {
-        let keys = girih::EvaluationKeys::generate(&tfhe, &bar)?;
+        let keys = girih::tfhe::EvaluationKeys::generate(&tfhe, &bar)?;
         let server = device.loader().progress(&bar).load(&keys)?;
         server.limit_failure(0.0)?;
         timed(&|| Ok(switch.lookup(&server, &x, count, -1.0..1.0, 3, function)?))?

@@ -3,6 +3,7 @@
 
 #[doc(inline)]
 pub use girih_circuit::*;
+<<<<<<< HEAD
 
 /// What a program that runs circuits needs besides [`crate::tfhe::prelude`].
 pub mod prelude {
@@ -10,3 +11,5 @@ pub mod prelude {
         Circuit, EncryptedBits, Netlist, WideBits, WideCircuit, WideOptions, generate,
     };
 }
+=======
+>>>>>>> main

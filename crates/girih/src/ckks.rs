@@ -102,16 +102,20 @@ use std::collections::BTreeMap;
 pub use girih_backend::poly::{PolyOptions, PolyPlan};
 
 #[doc(inline)]
-pub use girih_ckks::*;
+pub use girih_ckks::{
+    Ciphertext, CiphertextHeader, CkksParameters, ClientKey, Complex64, Decryption, Encoder, Error,
+    EvaluationKeys, KeyId, KeyKind, KeyRange, ModulusChain, Noise, NoiseModel, ParameterLiteral,
+    Plaintext, PublicKey, Result, approximation, encoder, keys, noise, params, server,
+    server::{
+        Bootstrapping, Builder, Ciphertexts, LinearMap, Matrix, Options, Recording, ServerKey,
+    },
+};
 
-/// What a CKKS program needs, [`Device`] included.
+/// What a program of this scheme alone needs: [`crate::prelude`], and keys by their
+/// short names.
 pub mod prelude {
-    pub use crate::device::prelude::*;
-    pub use girih_ckks::{
-        CkksParameters, ClientKey, Complex64, EvaluationKeys, KeyKind, PublicKey,
-        approximation::{CompositeSign, GoldschmidtInverse, NewtonInverseSqrt, Polynomial},
-        server::{Bootstrapping, Builder, Ciphertexts, LinearMap, Matrix, Options, ServerKey},
-    };
+    pub use super::{Builder, ClientKey, EvaluationKeys, Options, PublicKey, ServerKey};
+    pub use crate::prelude::*;
 }
 
 impl LoadKeys for EvaluationKeys {
@@ -136,7 +140,7 @@ impl LoadKeys for EvaluationKeys {
 pub(crate) fn server_options(options: &LoadOptions) -> Result<server::Options> {
     let mut choices = options.plan.choices.clone();
     let plan = PlanRequest { choices: choices.clone(), ..PlanRequest::default() };
-    if *options != (LoadOptions { transform: None, plan, untuned: options.untuned }) {
+    if options.transform.is_some() || options.plan != plan {
         let why = "transforms and tile plans are options of TFHE keys: leave them out";
         return Err(Error::Backend(BackendError::InvalidRequest(why.into())));
     }
@@ -144,19 +148,17 @@ pub(crate) fn server_options(options: &LoadOptions) -> Result<server::Options> {
         0 => server::KeySwitching::Hybrid,
         group => server::KeySwitching::Klss { group: group as usize },
     });
-    let own = server::Options::default();
+    let own = Options::default();
     let join_digits = yes_or_no(&mut choices, "join_digits")?;
     let sum_keys = yes_or_no(&mut choices, "sum_keys")?.unwrap_or(own.sum_keys);
     let divide_sines = yes_or_no(&mut choices, "divide_sines")?.unwrap_or(own.divide_sines);
     let device_options = PolyOptions { plan: None, choices, untuned: options.untuned };
-    Ok(server::Options {
-        key_switching,
-        join_digits,
-        sum_keys,
-        divide_sines,
-        device: device_options,
-        ..own
-    })
+    Ok(own
+        .with_key_switching(key_switching)
+        .with_join_digits(join_digits)
+        .with_sum_keys(sum_keys)
+        .with_divide_sines(divide_sines)
+        .with_device(device_options))
 }
 
 /// Takes a choice that is 1 or 0.

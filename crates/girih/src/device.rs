@@ -1,6 +1,5 @@
 //! Finding and opening devices, and loading keys on them.
 
-use girih_backend::NoProgress;
 use girih_cpu::CpuBackend;
 #[cfg(not(target_arch = "wasm32"))]
 use girih_multi::MultiBackend;
@@ -9,15 +8,9 @@ use std::sync::Arc;
 #[doc(inline)]
 pub use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions,
-    PlanReport, PlanRequest, PlanSource, PlanValue, Progress, ShapeError, Transform, TunedPlan,
-    TunedPlans,
+    NoProgress, PlanReport, PlanRequest, PlanSource, PlanValue, Progress, ShapeError, Transform,
+    TunedPlan, TunedPlans,
 };
-
-/// What a program needs to find a device and to say how keys are loaded.
-pub mod prelude {
-    pub use super::{Device, LoadOptions, Progress, Transform};
-    pub use girih_backend::NoProgress;
-}
 
 /// The environment variable that names the device to open, where the program does not.
 pub const DEVICE_VARIABLE: &str = "GIRIH_DEVICE";
@@ -33,10 +26,20 @@ pub struct Device {
 
 /// What a device is opened with; the default leaves it as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpenOptions {
     /// Bytes that everything loaded on the device may take together, as on a smaller one: of each
     /// device, where several are one. CUDA devices alone can be limited.
     pub memory_limit: Option<u64>,
+}
+
+impl OpenOptions {
+    /// The same with this limit of memory, in bytes; `None` leaves the device its own.
+    #[must_use]
+    pub fn with_memory_limit(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.memory_limit = bytes.into();
+        self
+    }
 }
 
 /// What enumeration found.
@@ -237,15 +240,15 @@ impl Device {
     /// the keys.
     ///
     /// # Errors
-    /// As [`Loader::load`].
+    /// As [`KeyLoader::load`].
     pub fn load<K: LoadKeys>(&self, keys: &K) -> Result<K::Server, K::Error> {
         self.loader().load(keys)
     }
 
     /// Loads evaluation keys with choices of one's own:
     /// `device.loader().transform(..).progress(..).load(&keys)`.
-    pub fn loader(&self) -> Loader<'_> {
-        Loader { device: self, options: LoadOptions::default(), progress: &NoProgress }
+    pub fn loader(&self) -> KeyLoader<'_> {
+        KeyLoader { device: self, options: LoadOptions::default(), progress: &NoProgress }
     }
 
     /// The contract beneath, which server keys are loaded through.
@@ -267,7 +270,7 @@ pub trait LoadKeys {
     /// Why they are not.
     type Error;
 
-    /// Loads them; [`Device::load`] and [`Loader::load`] are what to call.
+    /// Loads them; [`Device::load`] and [`KeyLoader::load`] are what to call.
     ///
     /// # Errors
     /// If they do not fit the device, need something that it lacks, or memory runs out.
@@ -282,13 +285,13 @@ pub trait LoadKeys {
 /// How keys are loaded: what is not said is the device's to choose.
 #[derive(Clone)]
 #[must_use = "nothing is loaded until `load` is called"]
-pub struct Loader<'a> {
+pub struct KeyLoader<'a> {
     device: &'a Device,
     options: LoadOptions,
     progress: &'a dyn Progress,
 }
 
-impl<'a> Loader<'a> {
+impl<'a> KeyLoader<'a> {
     /// With this transform.
     pub fn transform(mut self, transform: Transform) -> Self {
         self.options.transform = Some(transform);

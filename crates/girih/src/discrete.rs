@@ -60,15 +60,17 @@ use crate::ckks::server_options;
 use crate::device::{Device, LoadKeys, LoadOptions, Progress};
 
 #[doc(inline)]
-pub use girih_discrete::*;
+pub use girih_discrete::{
+    ClientKey, DEFAULT_LIMIT, DiscreteLiteral, DiscreteParameters, EncryptedNumbers, Error,
+    EvaluationKeys, Gate, KeyId, LookupNoise, MAX_MODULUS, MAX_VALUE, PublicKey, Result, ServerKey,
+    Table, Wires, params,
+};
 
-/// What a program on numbers in slots needs, [`Device`] included.
+/// What a program of this scheme alone needs: [`crate::prelude`], and keys and gates by their
+/// short names.
 pub mod prelude {
-    pub use crate::device::prelude::*;
-    pub use girih_discrete::{
-        ClientKey, DiscreteParameters, EncryptedNumbers, EvaluationKeys, Gate, PublicKey,
-        ServerKey, Table, Wires,
-    };
+    pub use super::{ClientKey, EvaluationKeys, Gate, PublicKey, ServerKey};
+    pub use crate::prelude::*;
 }
 
 impl LoadKeys for EvaluationKeys {

@@ -1,11 +1,12 @@
 //! Fully homomorphic encryption on any GPU: compute on data that stays encrypted.
 //!
-//! The owner of the data makes a [`ClientKey`] and [`EvaluationKeys`]; whoever computes loads the
-//! latter on a [`Device`] as a [`ServerKey`] and runs gates and look-up tables on batches of
+//! The owner of the data makes a [`ClientKey`](tfhe::ClientKey) and
+//! [`EvaluationKeys`](tfhe::EvaluationKeys); whoever computes loads the latter on a [`Device`] as a
+//! [`ServerKey`](tfhe::ServerKey) and runs gates and look-up tables on batches of
 //! ciphertexts, on the host or resident on the device.
 //!
 //! ```
-//! use girih::prelude::*;
+//! use girih::tfhe::prelude::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let set = ParameterSet::by_name("INSECURE_TOY")?;
@@ -28,25 +29,30 @@
 //!
 //! # From here on
 //!
-//! **Keys and ciphertexts travel as bytes**: [`EvaluationKeys::to_bytes`],
-//! [`LweCiphertexts::to_bytes`] and their `from_bytes`, which check what they read. Only
-//! [`ClientKey::to_bytes`] is secret. A checksum finds bytes that were damaged or cut short on the
-//! way; it does not authenticate them, so who sent them is for the channel to say.
+//! **Keys and ciphertexts travel as bytes**:
+//! [`EvaluationKeys::to_bytes`](tfhe::EvaluationKeys::to_bytes),
+//! [`LweCiphertexts::to_bytes`](tfhe::LweCiphertexts::to_bytes) and their `from_bytes`, which check
+//! what they read. Only [`ClientKey::to_bytes`](tfhe::ClientKey::to_bytes) is secret. A checksum
+//! finds bytes that were damaged or cut short on the way; it does not authenticate them, so who
+//! sent them is for the channel to say.
 //!
-//! **Every client key has a name**, its [`KeyId`], which its evaluation keys and its ciphertexts
-//! carry and which says nothing about its secrets. What belongs to two keys is refused where it
-//! meets (gates, sums, look-ups, decryption), and a service for many clients finds a batch's
-//! [`ServerKey`] by [`LweCiphertexts::key_id`]. Constants ([`LweCiphertexts::trivial_bits`]) name
-//! no key and go with any.
+//! **Every client key has a name**, its [`KeyId`](tfhe::KeyId), which its evaluation keys and its
+//! ciphertexts carry and which says nothing about its secrets. What belongs to two keys is refused
+//! where it meets (gates, sums, look-ups, decryption), and a service for many clients finds a
+//! batch's [`ServerKey`](tfhe::ServerKey) by
+//! [`LweCiphertexts::key_id`](tfhe::LweCiphertexts::key_id). Constants
+//! ([`LweCiphertexts::trivial_bits`](tfhe::LweCiphertexts::trivial_bits)) name no key and go with
+//! any.
 //!
-//! **Look-up tables** ([`LookUpTable`]) take messages of several bits through any function at the
-//! price of a gate; the number of bits is what the set bears ([`NoiseModel`] says how likely a
-//! wrong output is). What would be wrong more often than [`ServerKey::limit_failure`] allows is an
-//! error; unless set, that is 2^-128 where the set's gates reach it. Batches may stay on the device
+//! **Look-up tables** ([`LookUpTable`](tfhe::LookUpTable)) take messages of several bits through
+//! any function at the price of a gate; the number of bits is what the set bears
+//! ([`NoiseModel`](tfhe::NoiseModel) says how likely a wrong output is). What would be wrong more
+//! often than [`ServerKey::limit_failure`](tfhe::ServerKey::limit_failure) allows is an error;
+//! unless set, that is 2^-128 where the set's gates reach it. Batches may stay on the device
 //! between calls:
 //!
 //! ```
-//! use girih::prelude::*;
+//! use girih::tfhe::prelude::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let client = ClientKey::generate(&ParameterSet::by_name("INSECURE_TOY")?)?;
@@ -63,11 +69,11 @@
 //! ```
 //!
 //! **Large messages**, of up to 21 bits, are compared, rounded, taken apart and rectified by the
-//! functions of [`large`]. They have a context of their own,
+//! functions of [`large`](tfhe::large). They have a context of their own,
 //! and keys for the functions that are wanted:
 //!
 //! ```
-//! use girih::prelude::*;
+//! use girih::tfhe::prelude::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let parameters = LargeParameters::insecure();
@@ -98,15 +104,14 @@
 //! a builder, and run as levels of bootstrappings on many inputs at once:
 //!
 //! ```
-//! use girih::circuit::{Circuit, EncryptedBits, generate};
-//! use girih::prelude::*;
+//! use girih::tfhe::prelude::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let client = ClientKey::generate(&ParameterSet::by_name("INSECURE_TOY")?)?;
 //! # let keys = EvaluationKeys::generate(&client, &NoProgress)?;
 //! # let device = Device::open("cpu")?;
 //! # let server = device.load(&keys)?;
-//! let circuit = Circuit::new(&generate::adder(2, false), server.set())?;
+//! let circuit = Circuit::new(&circuit::generate::adder(2, false), server.set())?;
 //! // Two instances: 1 + 2 and 3 + 3, lowest bit first.
 //! let bits = [[true, false, false, true], [true, true, true, true]];
 //! let inputs = EncryptedBits::encrypt(&client, &bits)?;
@@ -122,10 +127,11 @@
 //! (`cuda:*`) or `auto`. Nothing falls back silently: a device that cannot run a set says so and
 //! names the limit.
 //!
-//! **Parameter sets**: [`ParameterSet::by_name`] for published ones, [`ParameterSet::from_toml`]
-//! for any other. [`ParameterSet::security`] says how secure a set is and by which estimate,
-//! [`ParameterSet::warnings`] what must be known before one relies on it. A gate refreshes the
-//! noise of its result, so gates may be chained without end.
+//! **Parameter sets**: [`ParameterSet::by_name`](tfhe::ParameterSet::by_name) for published ones,
+//! [`ParameterSet::from_toml`](tfhe::ParameterSet::from_toml) for any other.
+//! [`ParameterSet::security`](tfhe::ParameterSet::security) says how secure a set is and by which
+//! estimate, [`ParameterSet::warnings`](tfhe::ParameterSet::warnings) what must be known before one
+//! relies on it. A gate refreshes the noise of its result, so gates may be chained without end.
 //!
 //! **Loading**: [`Device::load`] leaves everything to the device; [`Device::loader`] names what is
 //! not, such as the transform, and who hears of the progress.
@@ -137,7 +143,7 @@
 //! arithmetic:
 //!
 //! ```
-//! use girih::integer::prelude::*;
+//! use girih::tfhe::prelude::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let set = ParameterSet::by_name("INSECURE_INTEGERS")?;
@@ -160,40 +166,99 @@
 //! **Both** ([`switching`]): exact comparisons, the largest slot and look-ups of encrypted vectors,
 //! by way of TFHE and back.
 //!
-//! **Names**: [`device`], [`tfhe`], [`integer`], [`ckks`], [`circuit`] and [`switching`] each have
-//! a prelude of their own; [`prelude`] is that of TFHE programs.
+//! **Names**: each scheme has a prelude, [`tfhe::prelude`], [`ckks::prelude`] and
+//! [`discrete::prelude`]; a program of several schemes takes [`prelude`]. Every error becomes an
+//! [`Error`] by `?`. What devices and schemes say to each other is the [`contract`].
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
 
 pub mod circuit;
 pub mod ckks;
+pub mod contract;
 pub mod device;
 pub mod discrete;
+mod error;
 pub mod integer;
 pub mod switching;
 pub mod tfhe;
 
-pub use device::{DEVICE_VARIABLE, Device, DeviceEnumeration, LoadKeys, Loader};
-#[doc(inline)]
-pub use girih_backend::{
-    Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceKind,
-    DeviceLimits, Engine, Gadget, KeyModulus, KeySource, LinearJob, LoadOptions, LoadRequest,
-    NoProgress, Operand, PlanReport, PlanRequest, PlanSource, Progress, SecretKind, ShapeError,
-    Stage, Transform, TunedPlan, TunedPlans,
+pub use device::{
+    BackendError, DEVICE_VARIABLE, Device, DeviceEnumeration, DeviceInfo, DeviceKind, KeyLoader,
+    LoadKeys, LoadOptions, NoProgress, OpenOptions, PlanRequest, Progress, Transform,
 };
-#[doc(inline)]
-pub use girih_tfhe::{
-    Batch, ClientKey, CompressedResults, Decryption, DeviceCiphertexts, Error, ErrorDistribution,
-    Estimate, EvaluationKeys, Function, FunctionKind, Gate, KeyId, LookUpTable, LweCiphertexts,
-    Mode, NoiseModel, ParameterLiteral, ParameterSet, Result, Security, ServerKey, large, noise,
-};
+pub use error::{Error, Result};
 
-/// What most programs need.
+/// What programs need, of every scheme at once.
+///
+/// Names that one scheme alone has come as they are. What several schemes have, a `ClientKey`, a
+/// `ServerKey`, a `Gate`, is found in its scheme's module, which comes as well:
+///
+/// ```
+/// use girih::prelude::*;
+///
+/// # fn main() -> girih::Result<()> {
+/// # let set = ParameterSet::by_name("INSECURE_TOY")?;
+/// # let approximate = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+/// # /*
+/// let set = ParameterSet::by_name("STD128")?;
+/// let approximate = CkksParameters::by_name("CKKS_D40")?;
+/// # */
+/// let bits = tfhe::ClientKey::generate(&set)?;
+/// let numbers = ckks::ClientKey::generate(&approximate)?;
+/// assert_eq!(bits.decrypt_bits(&bits.encrypt_bits(&[true])?)?, [true]);
+/// let half = numbers.decrypt_real(&numbers.encrypt(&[0.5])?)?[0];
+/// assert!((half - 0.5).abs() < 1e-6);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A program of one scheme takes that scheme's prelude instead ([`tfhe::prelude`],
+/// [`ckks::prelude`], [`discrete::prelude`]): all of this, and the scheme's keys and gates by their
+/// short names.
 pub mod prelude {
-    pub use crate::{
-        ClientKey, Device, DeviceCiphertexts, EvaluationKeys, Function, FunctionKind, Gate, KeyId,
-        LoadOptions, LookUpTable, LweCiphertexts, NoProgress, NoiseModel, ParameterSet, Progress,
-        ServerKey, Transform,
+    pub use crate::device::{Device, LoadOptions, NoProgress, Progress, Transform};
+    pub use crate::{circuit, ckks, discrete, integer, switching, tfhe};
+
+    pub use girih_circuit::{Circuit, EncryptedBits, Netlist};
+    pub use girih_ckks::{
+        CkksParameters, Complex64, KeyKind,
+        approximation::{CompositeSign, GoldschmidtInverse, NewtonInverseSqrt, Polynomial},
+        server::{Bootstrapping, Ciphertexts, LinearMap, Matrix, Recording},
+    };
+    pub use girih_discrete::{DiscreteParameters, EncryptedNumbers, Table, Wires};
+    pub use girih_integer::{
+        CompressedIntegers, Encrypted, FheBool, FheInt, FheUint, Integer, Integers,
+    };
+    pub use girih_switching::{Comparator, Compared, Resolution, Switch, SwitchingKeys};
+    pub use girih_tfhe::{
+        DeviceCiphertexts, Function, FunctionKind, KeyId, LookUpTable, LweCiphertexts, NoiseModel,
+        ParameterSet,
         large::{LargeKeys, LargeOperation, LargeParameters, LargeServer},
     };
 }
+
+/// What programs share between threads, and send to others: a server holds one of these in an
+/// [`Arc`](std::sync::Arc) and uses it from all of its workers.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Device>();
+    shared::<Error>();
+    shared::<tfhe::ClientKey>();
+    shared::<tfhe::EvaluationKeys>();
+    shared::<tfhe::ServerKey>();
+    shared::<tfhe::LweCiphertexts>();
+    shared::<tfhe::DeviceCiphertexts>();
+    shared::<tfhe::large::LargeServer>();
+    shared::<circuit::Circuit>();
+    shared::<integer::Integers>();
+    shared::<integer::FheUint<8>>();
+    shared::<ckks::ClientKey>();
+    shared::<ckks::EvaluationKeys>();
+    shared::<ckks::ServerKey>();
+    shared::<ckks::Ciphertext>();
+    shared::<ckks::Ciphertexts>();
+    shared::<ckks::Recording>();
+    shared::<discrete::ServerKey>();
+    shared::<discrete::Wires>();
+    shared::<switching::Switch<'_>>();
+};

@@ -5,7 +5,6 @@
 //!
 //! ```
 //! use girih::ckks::prelude::*;
-//! use girih::switching::prelude::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let (ckks, large) = ("INSECURE_CKKS_D40_N10", LargeParameters::insecure());
@@ -14,7 +13,7 @@
 //! # */
 //! // The owner of the numbers.
 //! let client = ClientKey::generate(&CkksParameters::by_name(ckks)?)?;
-//! let tfhe = girih::ClientKey::generate(large.home())?;
+//! let tfhe = tfhe::ClientKey::generate(large.home())?;
 //! let between = SwitchingKeys::generate(&client, &tfhe, &NoProgress)?;
 //! let kinds = Switch::evaluation_keys(client.set(), 16)?; // for vectors of 16 slots
 //! let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
@@ -42,10 +41,3 @@
 
 #[doc(inline)]
 pub use girih_switching::*;
-
-/// What a program that switches needs besides [`crate::ckks::prelude`].
-pub mod prelude {
-    pub use girih_backend::Transform;
-    pub use girih_switching::{Comparator, Compared, Resolution, Switch, SwitchingKeys};
-    pub use girih_tfhe::large::{LargeKeys, LargeParameters, LargeServer};
-}

@@ -5,14 +5,11 @@ use crate::device::{Device, LoadKeys, LoadOptions, Progress};
 #[doc(inline)]
 pub use girih_tfhe::*;
 
-/// What a TFHE program needs, [`Device`] included.
+/// What a program of this scheme alone needs: [`crate::prelude`], and keys and gates by their
+/// short names.
 pub mod prelude {
-    pub use crate::device::prelude::*;
-    pub use girih_tfhe::{
-        ClientKey, DeviceCiphertexts, EvaluationKeys, Function, FunctionKind, Gate, KeyId,
-        LookUpTable, LweCiphertexts, NoiseModel, ParameterSet, ServerKey,
-        large::{LargeKeys, LargeOperation, LargeParameters, LargeServer},
-    };
+    pub use super::{ClientKey, EvaluationKeys, Gate, PublicKey, ServerKey};
+    pub use crate::prelude::*;
 }
 
 impl LoadKeys for EvaluationKeys {

@@ -175,11 +175,11 @@ impl MultiBackend {
                 .load(self.members[member].as_ref())
         };
         let options = match request.options.transform {
-            None => LoadOptions { transform: self.common_transform(), ..request.options.clone() },
+            None => request.options.clone().with_transform(self.common_transform()),
             Some(_) => request.options.clone(),
         };
         let first = load(0, &options)?;
-        let options = LoadOptions { transform: Some(first.transform()), ..options };
+        let options = options.with_transform(first.transform());
         let others: Vec<Result<_, _>> = std::thread::scope(|scope| {
             let start = |member| {
                 let (load, options) = (&load, &options);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn exact() -> LoadOptions {
-    LoadOptions { transform: Some(Transform::Ntt), ..Default::default() }
+    LoadOptions::default().with_transform(Transform::Ntt)
 }
 
 /// As many CPUs, alike or each of a name of its own.

@@ -108,6 +108,29 @@ def test_slots(ckks_client, ckks_server, rng):
             x.rotate(7)
 
 
+def test_magnitudes_are_declared(ckks_client, ckks_server, rng):
+    a = rng.uniform(0.3, 0.5, 16)
+    with ckks_server:
+        x = ckks_client.encrypt(a).with_magnitude(0.5)
+        with pytest.raises(girih.errors.MismatchError, match="with_magnitude"):
+            (ckks_client.encrypt(a, level=0) * 400) * 400
+        with pytest.raises(girih.errors.MismatchError, match="largest magnitude"):
+            x.with_magnitude(-1.0)
+        # Without a word on y the same squares may reach more than there is room for.
+        y = 2 * x
+        for _ in range(2):
+            y = (y * y).with_magnitude(1)
+        near(ckks_client, y, (2 * a) ** 4)
+        assert y.precision_bits > 15
+
+
+def test_what_may_wrap_around_is_refused_or_trusted_to_no_bit(ckks_client, ckks_keys, rng):
+    a = rng.uniform(-1, 1, 16)
+    with girih.ckks.ServerKey(ckks_keys, "cpu", may_wrap=True):
+        x = (ckks_client.encrypt(a, level=0) * 400) * 400
+        assert x.precision_bits == 0
+
+
 def test_batches(ckks_client, ckks_server, rng):
     a, b = rng.uniform(-1, 1, (2, 4, 8))
     with ckks_server:

@@ -302,6 +302,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "ckks.Ciphertexts.spread": (of_ckks(vector.spread), (1, 1), {}),
         "ckks.Ciphertexts.sum": (of_ckks(vector.sum), (16, 1), {}),
         "ckks.Ciphertexts.transform": (of_ckks(vector.transform), (o["map"],), {}),
+        "ckks.Ciphertexts.with_magnitude": (of_ckks(vector.with_magnitude), (0.5,), {}),
         "ckks.Ciphertexts.with_slots": (of_ckks(vector.with_slots), (32,), {}),
         "ckks.ClientKey.decrypt": (ckks_client.decrypt, (vector,), {"complex": True}),
         "ckks.ClientKey.decrypt_to_share": (
@@ -349,7 +350,12 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         ),
         "ckks.ServerKey": (
             no_progress(ckks.ServerKey), (ckks_keys, "cpu"),
-            {"bootstrap_when_needed": True, "progress": None},
+            {
+                "bootstrap_when_needed": True,
+                "compose_rotations": True,
+                "may_wrap": True,
+                "progress": None,
+            },
         ),
         "ckks.ServerKey.record": (ckks_server.record, (lambda x: x + 1, 2), {}),
         "ckks.ServerKey.upload": (ckks_server.upload, (vector,), {}),

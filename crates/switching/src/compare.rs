@@ -80,12 +80,13 @@ impl<'s> Comparator<'s> {
     /// of several ciphertexts; [`Error::Tfhe`](crate::Error::Tfhe) where errors are too large for
     /// the modulus, or a key of some gadget is not loaded.
     pub fn sign(&self, x: &Ciphertexts, count: usize, range: f64) -> Result<Compared> {
+        check_declared(x, range)?;
         let (negative, resolution) = self.negative(x, count, range)?;
         Ok(Compared { slots: self.bits_to_slots(&negative, [1.0, -1.0])?, resolution })
     }
 
-    /// a < b, slot by slot: 1 where it is so, 0 elsewhere. Differences are at most `range` in
-    /// magnitude.
+    /// a < b, slot by slot: 1 where it is so, 0 elsewhere. Slots are at most `apart` from one
+    /// another.
     ///
     /// # Errors
     /// As [`Comparator::sign`], and as every operation of CKKS on two batches.
@@ -94,10 +95,10 @@ impl<'s> Comparator<'s> {
         a: &Ciphertexts,
         b: &Ciphertexts,
         count: usize,
-        range: f64,
+        apart: f64,
     ) -> Result<Compared> {
         let difference = self.switch.ckks().sub(a, b)?;
-        let (negative, resolution) = self.negative(&difference, count, range)?;
+        let (negative, resolution) = self.negative(&difference, count, apart)?;
         Ok(Compared { slots: self.bits_to_slots(&negative, [0.0, 1.0])?, resolution })
     }
 
@@ -107,15 +108,31 @@ impl<'s> Comparator<'s> {
     /// All pairs are compared in one batch, and a tree of OR finds the slot that loses to none:
     /// count (count - 1) / 2 signs and as many gates. Of two slots nearer to each other than the
     /// resolution either may win. Of slots beyond `range` differences wrap around: several may win,
-    /// or none.
+    /// or none, and those that were declared to be larger are refused.
     ///
     /// # Errors
     /// As [`Comparator::sign`]; [`Error::Mismatch`](crate::Error::Mismatch) for fewer than 2 or
     /// more than 256 slots, or several ciphertexts.
     pub fn argmax(&self, x: &Ciphertexts, count: usize, range: f64) -> Result<Compared> {
+        self.extreme(x, count, range, 1)
+    }
+
+    /// Which of the first `count` slots is the smallest: 1 in that slot and 0 in all others, as
+    /// [`Comparator::argmax`].
+    ///
+    /// # Errors
+    /// As [`Comparator::argmax`].
+    pub fn argmin(&self, x: &Ciphertexts, count: usize, range: f64) -> Result<Compared> {
+        self.extreme(x, count, range, -1)
+    }
+
+    /// Which of the first `count` slots, times `sign`, is the largest.
+    fn extreme(&self, x: &Ciphertexts, count: usize, range: f64, sign: i64) -> Result<Compared> {
+        check_declared(x, range)?;
         if x.len() != 1 || !(2..=256).contains(&count) {
             return error::mismatch(format!(
-                "the largest of {count} slots of {} ciphertexts: there may be 2 to 256 of one",
+                "the {} of {count} slots of {} ciphertexts: there may be 2 to 256 of one",
+                if sign > 0 { "largest" } else { "smallest" },
                 x.len()
             ));
         }
@@ -127,7 +144,8 @@ impl<'s> Comparator<'s> {
         let pairs: Vec<(usize, usize)> =
             (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j))).collect();
         let difference = |&(i, j): &(usize, usize)| {
-            LweCiphertexts::weighted_sum(&[(&numbers[i], 1), (&numbers[j], -1)], self.shift())
+            let terms = [(&numbers[i], sign), (&numbers[j], -sign)];
+            LweCiphertexts::weighted_sum(&terms, self.shift())
         };
         let differences = pairs.iter().map(difference).collect::<girih_tfhe::Result<Vec<_>>>()?;
         let differences = LweCiphertexts::concatenate(&differences.iter().collect::<Vec<_>>())?;
@@ -168,6 +186,7 @@ impl<'s> Comparator<'s> {
     ) -> Result<Compared> {
         self.check_whole(x, count)?;
         let step = crate::lookup::step(&interval, bits)?;
+        check_declared(x, interval.start.abs().max(interval.end.abs()))?;
         let log2_modulus = self.large.parameters().log2_modulus(bits);
         let turns = 1.0 / (interval.end - interval.start);
         let lwe = self.switch.to_tfhe(x, count, turns, log2_modulus)?;
@@ -180,9 +199,7 @@ impl<'s> Comparator<'s> {
             log2_failure: self.large.failure_limit(),
         };
         let point = |m: u64| interval.start + m as f64 * step;
-        if let Some(x) = (0..1u64 << bits).map(point).find(|&x| f(x).is_nan()) {
-            return error::mismatch(format!("a function that is no number at {x}"));
-        }
+        crate::lookup::check_numbers((0..1u64 << bits).map(point), &f)?;
         let value = |m: u64| self.coded(f(point(m)));
         let function = Function::new(bits, self.result_bits()?, value)?;
         let results = self.large.function(&shifted, &function)?;
@@ -303,6 +320,18 @@ impl<'s> Comparator<'s> {
             Ok(out)
         };
         lists.into_iter().map(&mut halve).collect()
+    }
+}
+
+/// Refuses slots that were declared to be larger than `range`, for which a comparison or a look-up
+/// is made.
+pub(crate) fn check_declared(x: &Ciphertexts, range: f64) -> Result<()> {
+    match x.declared_magnitude() {
+        Some(declared) if declared > range * (1.0 + 2f64.powi(-20)) => error::mismatch(format!(
+            "slots that were declared to reach {declared}, and a range of {range}: take a larger \
+             range, or declare what they reach (`with_magnitude`)"
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Look-ups of slots by one bootstrapping of any TFHE set.
 
+use crate::compare::check_declared;
 use crate::{Result, Switch, error, phase_of};
 use girih_ckks::server::Ciphertexts;
 use girih_tfhe::{LookUpTable, LweCiphertexts, ServerKey};
@@ -15,6 +16,18 @@ pub(crate) fn step(interval: &Range<f64>, bits: u32) -> Result<f64> {
         "2^{bits} points of the interval {interval:?}: it must be finite and not empty, and bits \
          below 32"
     ))
+}
+
+/// Refuses a function that is no number at one of these points: its table would have one all the
+/// same.
+pub(crate) fn check_numbers(
+    mut points: impl Iterator<Item = f64>,
+    f: &impl Fn(f64) -> f64,
+) -> Result<()> {
+    match points.find(|&x| f(x).is_nan()) {
+        Some(x) => error::mismatch(format!("a function that is no number at {x}")),
+        None => Ok(()),
+    }
 }
 
 impl Switch<'_> {
@@ -47,6 +60,8 @@ impl Switch<'_> {
             ));
         }
         let step = step(&interval, bits)?;
+        check_declared(x, interval.start.abs().max(interval.end.abs()))?;
+        let point = |m: u64| interval.start + m as f64 * step;
         let set = server.set();
         if (set, server.key_id()) != (self.parameters().tfhe(), self.tfhe_key_id()) {
             return error::mismatch(format!(
@@ -58,6 +73,9 @@ impl Switch<'_> {
         }
         let log2_modulus = set.shape().log2_stored_modulus();
         let output_bits = (set.shape().log2_lwe_modulus - 2).min(11);
+        if bits <= set.shape().log2_lwe_modulus {
+            check_numbers((0..1u64 << bits).map(point), &f)?;
+        }
         // Messages leave one bit of padding: half a turn is the interval.
         let turns = 0.5 / (interval.end - interval.start);
         let lwe = self.to_tfhe(x, count, turns, log2_modulus)?;
@@ -67,7 +85,7 @@ impl Switch<'_> {
         // Tables give phases of the first half of a turn; a quarter less is what stands for y.
         let points = 1u64 << output_bits;
         let value = |m: u64| {
-            let phase = phase_of(f(interval.start + m as f64 * step)) + 0.25;
+            let phase = phase_of(f(point(m))) + 0.25;
             ((phase * 2.0 * points as f64).round() as u64).min(points - 1)
         };
         let table = LookUpTable::with_output_bits(bits, output_bits, value)?;

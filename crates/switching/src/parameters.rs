@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 use girih_ckks::CkksParameters;
-use girih_rlwe::security::{Estimate, LweProblem};
+use girih_rlwe::security::{LweProblem, SecurityEstimate};
 use girih_rlwe::wire::Kind;
 use girih_rlwe::{Scheme, SecretDistribution};
 use girih_tfhe::{ErrorDistribution, ParameterSet};
@@ -188,8 +188,8 @@ impl SwitchingParameters {
 
     /// Bits of security of the switching keys, by the project's own estimator; those of both sets
     /// stand beside them and are what their own `security` says.
-    pub fn security(&self) -> Estimate {
-        Estimate::of(&self.problems())
+    pub fn security(&self) -> SecurityEstimate {
+        SecurityEstimate::of(&self.problems())
     }
 
     /// What a user must be told before relying on this pair: the warnings of both sets, and keys

@@ -18,7 +18,7 @@ fn large(parties: &Parties) -> LargeServer {
         Comparator::gadgets(parties.keys.parameters(), &parameters, LOG2_MODULUS, Transform::Fft);
     let keys =
         LargeKeys::generate(&parameters, &parties.tfhe, &gadgets.unwrap(), &NoProgress).unwrap();
-    let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
+    let options = LoadOptions::default().with_transform(Transform::Fft);
     LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress).unwrap()
 }
 
@@ -68,6 +68,24 @@ fn slots_are_compared_exactly_and_come_back() {
         let wanted = f64::from(u8::from(j == at));
         assert!((one - wanted).abs() < 2e-3, "slot {j} of {other:?}: {one}");
     }
+    let smallest = decrypt(&comparator.argmin(&encrypt(&other), 5, 1.0).unwrap().slots);
+    let at = (0..5).min_by(|&i, &j| other[i].total_cmp(&other[j])).unwrap();
+    for (j, one) in smallest.iter().enumerate() {
+        let wanted = f64::from(u8::from(j == at));
+        assert!((one - wanted).abs() < 2e-3, "slot {j} of {other:?}: {one}");
+    }
+    // What was declared to lie beyond the range would have several largest, or none.
+    let beyond = encrypt(&other).with_magnitude(3.0).unwrap();
+    for refused in [
+        comparator.argmax(&beyond, 5, 1.0),
+        comparator.argmin(&beyond, 5, 1.0),
+        comparator.sign(&beyond, 5, 1.0),
+        comparator.lookup(&beyond, slots, -1.0..1.0, 2, square),
+    ] {
+        let refused = refused.expect_err("it is too large").to_string();
+        assert!(refused.contains("declared to reach 3, and a range of 1"), "{refused}");
+    }
+    assert!(comparator.argmax(&beyond, 5, 3.0).is_ok());
 }
 
 /// How often signs are wrong at a distance is what the model says, where that is often.
@@ -119,6 +137,11 @@ fn slots_are_looked_up_by_any_set() {
     for (y, x) in y.iter().zip(&values) {
         assert!((y - square(*x)).abs() < 0.05, "{x}: {y}, not {}", square(*x));
     }
+    let nowhere = switch.lookup(&tfhe, &x, slots, -1.0..1.0, 3, |x| (x - 2.0).sqrt()).unwrap_err();
+    assert!(nowhere.to_string().contains("no number at -1"), "{nowhere}");
+    let beyond = x.with_magnitude(2.0).unwrap();
+    let beyond = switch.lookup(&tfhe, &beyond, slots, -1.0..1.0, 3, square).unwrap_err();
+    assert!(beyond.to_string().contains("declared to reach 2"), "{beyond}");
 }
 
 #[test]

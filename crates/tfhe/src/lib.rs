@@ -107,7 +107,9 @@ pub use compression::CompressedResults;
 pub use error::{Error, Result};
 pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys, KeyId, PublicKey};
 pub use noise::NoiseModel;
-pub use params::{ErrorDistribution, Estimate, Mode, ParameterLiteral, ParameterSet, Security};
+pub use params::{
+    ErrorDistribution, Mode, ParameterLiteral, ParameterSet, Security, SecurityEstimate,
+};
 pub use server::{
     Batch, CentredTable, DeviceCiphertexts, Function, FunctionKind, Gate, LoadedTable, LookUpTable,
     ServerKey,

@@ -32,7 +32,7 @@ impl girih_rlwe::ParameterSet for ParameterSet {
         let text = std::str::from_utf8(bytes).map_err(|_| "is no text".to_owned())?;
         let literal = ParameterLiteral::from_toml(text).map_err(|e| e.to_string())?;
         // Whoever is to find the primes can be made to search for long.
-        if literal.words.is_none() && literal.mode != Mode::TORUS {
+        if literal.words.is_none() && literal.mode != Mode::Torus {
             return Err("words = missing: a serialized set names its primes".to_owned());
         }
         Self::new(&literal).map_err(|e| e.to_string())

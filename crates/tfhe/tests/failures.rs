@@ -27,7 +27,7 @@ fn wrong(set: &ParameterSet, key: u64, calls: usize) -> usize {
     seed[..8].copy_from_slice(&key.to_le_bytes());
     let client = ClientKey::generate_seeded_for_tests(set, seed).expect("valid");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("memory");
-    let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
+    let options = LoadOptions::default().with_transform(Transform::Fft);
     let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress)
         .expect("the CPU runs every set");
     let plain = |which: usize| -> Vec<bool> {

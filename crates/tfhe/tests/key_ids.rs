@@ -238,7 +238,7 @@ fn large_precision_takes_one_client() {
     let mixed = vec![read(&keys.keys()[0]), read(&make(&b, &[1]).keys()[0])];
     names_both("keys of two clients", LargeKeys::new(&parameters, mixed), ids);
 
-    let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
+    let options = LoadOptions::default().with_transform(Transform::Fft);
     let server = LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress)
         .expect("the CPU runs every set");
     assert_eq!(server.key_id(), a.key_id());

@@ -23,7 +23,7 @@ impl Context {
             ClientKey::generate_seeded_for_tests(parameters.home(), [1; 32]).expect("prime words");
         let keys = LargeKeys::generate(&parameters, &client, gadgets, &NoProgress)
             .expect("its own gadgets");
-        let options = LoadOptions { transform: Some(transform), ..LoadOptions::default() };
+        let options = LoadOptions::default().with_transform(transform);
         let server = LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress)
             .expect("the CPU runs every set");
         Self { parameters, client, server: Arc::new(server) }
@@ -311,7 +311,8 @@ fn exact_transforms_and_missing_keys() {
 fn the_published_context_switches_gadgets_with_the_modulus() {
     let p = LargeParameters::default();
     assert_eq!((p.beta(), p.digit_bits(), p.message_bits(24).expect("in range")), (128, 4, 16));
-    // docs/tfhe.md, section 7: the largest modulus of each gadget.
+    // docs/tfhe.md, "Functions of messages that fill their modulus, and large precision": the
+    // largest modulus of each gadget.
     let exact = [("G4", 18), ("G4_BASE2P18", 26), ("G4_BASE2P14", 29)];
     let fft = [("G4_1X23", 16), ("G4_2X15", 24), ("G4_3X12", 27), ("G4_4X9", 29)];
     for (transform, last) in [(Transform::Ntt, exact.as_slice()), (Transform::Fft, &fft)] {
@@ -352,7 +353,8 @@ fn the_published_context_switches_gadgets_with_the_modulus() {
     );
 }
 
-/// The figures of docs/tfhe.md, section 7: log2 of the failure probability for fresh inputs, exact
+/// The figures of docs/tfhe.md, "Functions of messages that fill their modulus, and large
+/// precision": log2 of the failure probability for fresh inputs, exact
 /// transform and f64.
 #[test]
 fn failures_are_as_documented() {
@@ -388,7 +390,7 @@ fn failures_are_as_documented() {
 }
 
 /// Deviations of results under the exact and the f64 transform, which ciphertexts carry on; bounds
-/// on failures; keys that operations need: computed from docs/tfhe.md, sections 5 and 7, by another
+/// on failures; keys that operations need: computed from docs/tfhe.md, "Noise model", by another
 /// program.
 #[test]
 fn deviations_bounds_and_keys_are_those_of_the_formulas() {
@@ -519,7 +521,7 @@ fn the_published_context_computes() {
     assert_eq!(gadgets, [1, 3]);
     let keys =
         LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress).expect("its own gadgets");
-    let options = LoadOptions { transform: Some(transform), ..LoadOptions::default() };
+    let options = LoadOptions::default().with_transform(transform);
     let server = LargeServer::load(&CpuBackend::new(), &keys, &options, &NoProgress)
         .expect("the CPU runs every set");
     drop(keys);

@@ -29,7 +29,7 @@ fn good() -> &'static Good {
         let set = ParameterSet::by_name("INSECURE_TOY_R3").expect("built in");
         let client = ClientKey::generate_seeded_for_tests(&set, [3; 32]).expect("prime words");
         let keys = EvaluationKeys::generate(&client, &NoProgress).expect("prime words");
-        let options = LoadOptions { transform: Some(Transform::Ntt), ..LoadOptions::default() };
+        let options = LoadOptions::default().with_transform(Transform::Ntt);
         let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress)
             .expect("the CPU runs every set");
         let batch = client.encrypt_bits(&[true; 12]).expect("four ciphertexts");

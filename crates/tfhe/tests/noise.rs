@@ -14,7 +14,7 @@ fn measured(set: &ParameterSet, samples: usize) -> MeasuredNoise {
 fn measured_under(seed: [u8; 32], set: &ParameterSet, samples: usize) -> MeasuredNoise {
     let client = ClientKey::generate_seeded_for_tests(set, seed).expect("prime words");
     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("prime words");
-    let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
+    let options = LoadOptions::default().with_transform(Transform::Fft);
     let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress)
         .expect("the CPU runs every set");
     drop(keys);

@@ -577,7 +577,7 @@ fn the_smallest_and_the_largest_moduli_of_a_mode() {
 #[test]
 fn security_is_that_of_the_sets_own_errors() {
     use girih_rlwe::SecretDistribution;
-    use girih_rlwe::security::{Estimate, LweProblem};
+    use girih_rlwe::security::{LweProblem, SecurityEstimate};
     for (lwe, ring) in [(46, 17), (20, 20), (46, 1)] {
         let mut literal = set("TFHERS_2_2").literal();
         literal.name = "MINE".into();
@@ -591,8 +591,10 @@ fn security_is_that_of_the_sets_own_errors() {
         };
         let shape = set.shape();
         let ring_dimension = shape.polynomial_size * shape.glwe_dimension;
-        let wanted =
-            Estimate::of(&[problem(shape.lwe_dimension, lwe), problem(ring_dimension, ring)]);
+        let wanted = SecurityEstimate::of(&[
+            problem(shape.lwe_dimension, lwe),
+            problem(ring_dimension, ring),
+        ]);
         let found = set.security().estimate;
         for (found, wanted) in [
             (found.usvp_bdgl16, wanted.usvp_bdgl16),

@@ -42,7 +42,7 @@ impl Bench {
         let glwe = secret(set.ring_secret(), 1, shape.ks_indices());
         let client = ClientKey::from_secrets(set, lwe.clone(), glwe.clone()).expect("valid");
         let keys = EvaluationKeys::generate(&client, &NoProgress).expect("memory");
-        let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
+        let options = LoadOptions::default().with_transform(Transform::Fft);
         let server = ServerKey::load(&CpuBackend::new(), &keys, &options, &NoProgress)
             .expect("the CPU runs every set");
         Self { lwe, glwe, server, client }

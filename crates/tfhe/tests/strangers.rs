@@ -97,7 +97,7 @@ fn every_key_modulus_of_a_file_is_found_at_once() {
             let literal = mr(size, log2_t);
             let took = time(|| drop(ParameterSet::new(&literal)));
             assert!(took < LIMIT, "N = {size}, log2_T = {log2_t}: {took:?}");
-            let literal = ParameterLiteral { mode: Mode::GD, log2_key_modulus: None, ..literal };
+            let literal = ParameterLiteral { mode: Mode::Gd, log2_key_modulus: None, ..literal };
             let literal = ParameterLiteral {
                 log2_accumulator_modulus: log2_t,
                 base_g: Some(256),

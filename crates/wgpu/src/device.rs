@@ -340,8 +340,7 @@ impl Loader for WgpuBackend {
 
     fn alternatives(&self, shape: &BootstrapShape) -> Result<Vec<LoadOptions>> {
         let plans = WgpuPlan::alternatives(shape, self.profile, &self.info)?;
-        let options =
-            |plan| LoadOptions { transform: Some(Transform::Ntt), plan, ..Default::default() };
+        let options = |plan| LoadOptions::default().with_transform(Transform::Ntt).with_plan(plan);
         Ok(plans.into_iter().map(options).collect())
     }
 }

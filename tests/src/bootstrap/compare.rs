@@ -124,7 +124,7 @@ impl Pair {
     ) -> Result<Self, BackendError> {
         let keys = SyntheticKeys::new(shape.clone(), 7);
         let load = |backend: &dyn Backend, transform| {
-            let options = LoadOptions { transform: Some(transform), ..Default::default() };
+            let options = LoadOptions::default().with_transform(transform);
             LoadRequest::new(&keys).options(&options).load(backend)
         };
         // On the native torus devices with the f64 transform hold fewer bits than the integer twin:

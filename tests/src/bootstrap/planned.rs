@@ -45,8 +45,7 @@ impl Loader for Planned<'_> {
         request: LoadRequest<'a>,
     ) -> Waiting<'a, Result<Box<dyn BootstrapDevice>, BackendError>> {
         Box::pin(async move {
-            let options =
-                LoadOptions { plan: self.plan.clone(), untuned: true, ..request.options.clone() };
+            let options = request.options.clone().with_plan(self.plan.clone()).by_model();
             self.loader()?.load(LoadRequest { options: &options, ..request }).await
         })
     }

@@ -488,7 +488,7 @@ impl VectorFile {
     /// # Errors
     /// When the device cannot load the keys or fails; differences are in the result, one line each.
     pub fn replay(&self, device: &dyn Backend) -> Result<Replay, BackendError> {
-        let exact = LoadOptions { transform: Some(Transform::Ntt), ..Default::default() };
+        let exact = LoadOptions::default().with_transform(Transform::Ntt);
         let engine = LoadRequest::new(self).options(&exact).load(device)?;
         engine.reserve(3)?;
         let mut replay = Replay::default();

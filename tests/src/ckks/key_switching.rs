@@ -50,7 +50,7 @@ pub fn rotation_both_ways(device: &dyn Backend) -> Result<Vec<String>> {
     let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
     let x = client.encrypt_at(&slots(SLOTS, 1), 1)?;
     let run = |device: &dyn Backend, switching| -> Result<Vec<Ciphertext>> {
-        let options = Options { key_switching: Some(switching), ..Options::default() };
+        let options = Options::default().with_key_switching(switching);
         let server = ServerKey::load(device, &keys, &options, &NoProgress)?;
         let y = server.rotate(&server.upload(std::slice::from_ref(&x))?, 1)?;
         server.download(&y)
@@ -89,10 +89,10 @@ pub fn joined_and_apart(device: &dyn Backend) -> Result<Vec<String>> {
         Ok(words)
     };
     let hybrid = Some(KeySwitching::Hybrid);
-    let joined = Options { key_switching: hybrid, join_digits: Some(true), ..Options::default() };
-    let each = Options { sum_keys: false, ..joined.clone() };
-    let klss = Options { key_switching: Some(KeySwitching::klss(&set)), ..joined.clone() };
-    let apart = Options { join_digits: Some(false), ..joined.clone() };
+    let joined = Options::default().with_key_switching(hybrid).with_join_digits(true);
+    let each = joined.clone().with_sum_keys(false);
+    let klss = joined.clone().with_key_switching(KeySwitching::klss(&set));
+    let apart = joined.clone().with_join_digits(false);
     let cpu = CpuBackend::new();
     let wanted = run(&cpu, &joined)?;
     let mut lines = Vec::new();
@@ -125,7 +125,7 @@ pub fn both_ways(device: &dyn Backend) -> Result<Vec<String>> {
     let client = ClientKey::generate_seeded_for_tests(&set, [3; 32])?;
     let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
     let load = |switching| {
-        let options = Options { key_switching: Some(switching), ..Options::default() };
+        let options = Options::default().with_key_switching(switching);
         ServerKey::load(device, &keys, &options, &NoProgress)
     };
     let (hybrid, klss) = (load(KeySwitching::Hybrid)?, load(KeySwitching::klss(&set))?);

@@ -3,11 +3,11 @@
 
 use super::vectors::plain_words;
 use crate::poly::Work;
-use girih::ckks::program::{
+use girih::ckks::{CkksParameters, Complex64, Encoder};
+use girih::contract::ckks::{
     BootstrappingPlan, Chain, ChainShape, DiagonalPlan, LinearTransform, RecordError, Recorded,
     Recorder, ResidentRequest, Variant,
 };
-use girih::ckks::{CkksParameters, Complex64, Encoder};
 use girih_backend::BackendError;
 use girih_backend::poly::HostPolynomials;
 use girih_backend::poly::random::Numbers;
@@ -178,7 +178,7 @@ pub fn work(set: &str, operation: &str) -> Result<Work, Box<dyn std::error::Erro
 fn random_words(
     name: String,
     chain: &Chain,
-    recording: &girih::ckks::program::Recording,
+    recording: &girih::contract::ckks::RecordedProgram,
 ) -> Result<Work, BackendError> {
     let (program, ring) = (recording.program.clone(), chain.ring());
     let mut numbers = Numbers::new(17);

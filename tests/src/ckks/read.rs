@@ -1,6 +1,6 @@
 //! Reading vector files: JSON with the way to where one is, so that damage is named.
 
-use girih::ckks::program::{BootstrappingShape, Chain, ChainShape, RecordError};
+use girih::contract::ckks::{BootstrappingShape, Chain, ChainShape, RecordError};
 use girih_backend::BackendError;
 use girih_backend::poly::ProgramError;
 use serde_json::Value as Json;

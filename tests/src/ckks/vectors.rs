@@ -4,7 +4,9 @@ use super::read::{CkksVectorError, Field, Result};
 use crate::bootstrap::vectors::Replay;
 use crate::poly::{Work, compare};
 use files::FILES;
-use girih::ckks::program::{Chain, KeyKind, Part, Recorded, Recorder, Recording, ResidentRequest};
+use girih::contract::ckks::{
+    Chain, KeyKind, Part, Recorded, RecordedProgram, Recorder, ResidentRequest,
+};
 use girih_backend::Backend;
 use girih_backend::poly::{Basis, Domain, HostPolynomials, PolyEngine, ResidentShape, Value};
 use serde_json::Value as Json;
@@ -16,7 +18,7 @@ mod files;
 mod host;
 
 /// The published vectors, name and text, so that test binaries carry them along.
-pub const PUBLISHED: [(&str, &str); 14] = [
+pub const PUBLISHED: [(&str, &str); 15] = [
     ("adjust", include_str!("../../vectors/ckks/adjust.json")),
     ("base_change", include_str!("../../vectors/ckks/base_change.json")),
     ("chebyshev", include_str!("../../vectors/ckks/chebyshev.json")),
@@ -24,6 +26,7 @@ pub const PUBLISHED: [(&str, &str); 14] = [
     ("dft", include_str!("../../vectors/ckks/dft.json")),
     ("encode", include_str!("../../vectors/ckks/encode.json")),
     ("eval_mod", include_str!("../../vectors/ckks/eval_mod.json")),
+    ("first_factor", include_str!("../../vectors/ckks/first_factor.json")),
     ("key_switch", include_str!("../../vectors/ckks/key_switch.json")),
     ("klss", include_str!("../../vectors/ckks/klss.json")),
     ("linear_transform", include_str!("../../vectors/ckks/linear_transform.json")),
@@ -185,7 +188,7 @@ impl Keys {
         root: &Field<'_>,
         chain: &Arc<Chain>,
         session: &Session<'_>,
-        recording: &Recording,
+        recording: &RecordedProgram,
     ) -> Result<HostPolynomials> {
         let words = |request: &ResidentRequest, shape: &ResidentShape| match request {
             ResidentRequest::Key { kind, digit, part } => self.get(root, (*kind, *digit, *part)),
@@ -208,7 +211,7 @@ impl Keys {
 /// The words of an encoded plaintext.
 pub(crate) fn plain_words(
     chain: &Chain,
-    plain: &girih::ckks::program::PlainPolynomial,
+    plain: &girih::contract::ckks::PlainPolynomial,
     shape: &ResidentShape,
 ) -> Vec<u32> {
     let size = chain.degree() >> shape.log2_run;

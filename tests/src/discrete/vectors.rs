@@ -6,13 +6,13 @@ use crate::bootstrap::vectors::Replay;
 use crate::ckks::read::{CkksVectorError, Field, Result};
 use crate::ckks::vectors::plain_words;
 use crate::poly::{Work, compare};
-use girih::ckks::program::{
-    Chain, ChainShape, EncapsulationShape, KeyKind, LinearTransform, Part, PlainPolynomial,
-    Recorded, Recorder, Recording, ResidentRequest,
-};
 use girih::ckks::{Complex64, Encoder};
-use girih::discrete::program::{Evaluator, LookupPlan, Terms, powers};
-use girih::discrete::{DiscreteParameters, Table, exponential};
+use girih::contract::ckks::{
+    Chain, ChainShape, EncapsulationShape, KeyKind, LinearTransform, Part, PlainPolynomial,
+    Recorded, RecordedProgram, Recorder, ResidentRequest,
+};
+use girih::contract::discrete::{Evaluator, LookupPlan, Terms, exponential, powers};
+use girih::discrete::{DiscreteParameters, Table};
 use girih_backend::Backend;
 use girih_backend::poly::{HostPolynomials, PolyEngine, ResidentShape};
 use serde_json::Value as Json;
@@ -212,7 +212,7 @@ impl Check<'_> {
     fn run(
         self,
         device: &dyn Backend,
-        residents: impl FnOnce(&Recording) -> Result<HostPolynomials>,
+        residents: impl FnOnce(&RecordedProgram) -> Result<HostPolynomials>,
     ) -> Result<()> {
         let recording = self.r.finish();
         let residents = residents(&recording)?;
@@ -308,7 +308,7 @@ fn polynomial(root: &Field<'_>, device: &dyn Backend, replay: &mut Replay) -> Re
 fn residents(
     root: &Field<'_>,
     chain: &Chain,
-    recording: &Recording,
+    recording: &RecordedProgram,
     mut key: impl FnMut(KeyKind, usize, Part, &[u16]) -> Option<Vec<u32>>,
 ) -> Result<HostPolynomials> {
     let mut polynomials = Vec::new();

@@ -1,10 +1,8 @@
 //! Gates, functions of three bits and look-up tables.
 
 use super::{Caller, Failure, Part, Tally, compare, key_seed};
-use girih::{
-    ClientKey, EvaluationKeys, Gate, LoadOptions, LookUpTable, NoProgress, NoiseModel, Result,
-    ServerKey,
-};
+use girih::tfhe::{ClientKey, EvaluationKeys, Gate, LookUpTable, NoiseModel, Result, ServerKey};
+use girih::{LoadOptions, NoProgress};
 use girih_backend::poly::random::Numbers;
 
 /// Gates one after the other before new bits are encrypted.

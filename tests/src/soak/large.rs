@@ -1,8 +1,9 @@
 //! Large-precision functions with the toy context, whose gadgets are loaded beside each other.
 
 use super::{Caller, Failure, Part, Tally, compare, key_seed};
-use girih::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
-use girih::{ClientKey, Function, LoadOptions, NoProgress, Result, Transform};
+use girih::tfhe::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
+use girih::tfhe::{ClientKey, Function, Result};
+use girih::{LoadOptions, NoProgress, Transform};
 use girih_backend::poly::random::Numbers;
 
 /// log2 of the modulus of the long messages: two gadgets are met on its way down.
@@ -25,7 +26,7 @@ impl Large {
         let operations = [LargeOperation::Sign, LargeOperation::Decompose];
         let gadgets = parameters.gadgets(&operations, LOG2_MODULUS, transform)?;
         let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
-        let options = LoadOptions { transform: Some(transform), ..Default::default() };
+        let options = LoadOptions::default().with_transform(transform);
         let server = LargeServer::load(part.device.backend(), &keys, &options, &NoProgress)?;
         Ok(Self { parameters, client, server })
     }

@@ -6,10 +6,13 @@
 
 mod bits;
 mod large;
+mod numbers;
 mod vectors;
 
 use crate::bootstrap::compare::Differences;
-use girih::{Device, ParameterSet};
+use girih::Device;
+use girih::discrete::DiscreteParameters;
+use girih::tfhe::ParameterSet;
 use girih_backend::poly::random::Numbers;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -28,11 +31,13 @@ pub enum Kind {
     Large,
     /// Operations on CKKS vectors, with a toy set, where the device runs programs.
     Vectors,
+    /// Gates and look-ups of numbers in slots, where the device runs programs.
+    Numbers,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Bits, Self::Large, Self::Vectors];
+    pub const ALL: [Self; 4] = [Self::Bits, Self::Large, Self::Vectors, Self::Numbers];
 }
 
 /// One part of a run.
@@ -50,6 +55,8 @@ pub struct Part<'a> {
     pub threads: usize,
     /// Ciphertexts of a batch of gates.
     pub ciphertexts: usize,
+    /// The set of numbers in slots, and ciphertexts of a batch of them.
+    pub in_slots: Option<(&'a DiscreteParameters, usize)>,
     /// What is called.
     pub kinds: &'a [Kind],
     /// When no new call begins any more, counted from when all keys are loaded.
@@ -67,6 +74,12 @@ pub struct Tally {
     pub large: u64,
     /// Slots of CKKS vectors.
     pub slots: u64,
+    /// Bits in slots that gates returned.
+    #[serde(default)]
+    pub gates_in_slots: u64,
+    /// Numbers in slots that look-up tables returned.
+    #[serde(default)]
+    pub look_ups_in_slots: u64,
     /// How many of all these were wrong.
     pub wrong: u64,
 }
@@ -77,6 +90,8 @@ impl AddAssign for Tally {
         self.look_ups += other.look_ups;
         self.large += other.large;
         self.slots += other.slots;
+        self.gates_in_slots += other.gates_in_slots;
+        self.look_ups_in_slots += other.look_ups_in_slots;
         self.wrong += other.wrong;
     }
 }
@@ -181,7 +196,10 @@ pub fn run(part: &Part) -> Result<(Tally, Differences), Failure> {
             Kind::Vectors if part.device.backend().poly().is_some() => {
                 callers.push((2, Box::new(vectors::Vectors::new(part)?)))
             }
-            Kind::Vectors => {}
+            Kind::Numbers if part.device.backend().poly().is_some() => {
+                callers.push((2, Box::new(numbers::InSlots::new(part)?)))
+            }
+            Kind::Vectors | Kind::Numbers => {}
         }
     }
     if callers.is_empty() {

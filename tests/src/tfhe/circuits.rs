@@ -2,9 +2,8 @@
 
 use crate::bootstrap::compare::Differences;
 use girih::circuit::{Circuit, EncryptedBits, Netlist, generate};
-use girih::{
-    ClientKey, Device, EvaluationKeys, LoadOptions, NoProgress, ParameterSet, ServerKey, Transform,
-};
+use girih::tfhe::{ClientKey, EvaluationKeys, ParameterSet, ServerKey};
+use girih::{Device, LoadOptions, NoProgress, Transform};
 
 /// Instances of each circuit: no multiple of the packing, so that the last ciphertext is not full.
 const INSTANCES: usize = 5;
@@ -29,7 +28,7 @@ pub fn end_to_end(
 ) -> Result<Differences, Box<dyn std::error::Error>> {
     let client = ClientKey::generate_seeded_for_tests(set, [5; 32])?;
     let keys = EvaluationKeys::generate(&client, &NoProgress)?;
-    let options = LoadOptions { transform: Some(transform), ..Default::default() };
+    let options = LoadOptions::default().with_transform(transform);
     let server = ServerKey::load(device.backend(), &keys, &options, &NoProgress)?;
     let mut differences = Differences::new();
     for (name, netlist) in netlists() {

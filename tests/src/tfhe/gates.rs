@@ -3,10 +3,9 @@
 
 use crate::bootstrap::compare::Differences;
 use crate::bootstrap::planned::Planned;
-use girih::{
-    Backend, ClientKey, EvaluationKeys, Gate, LoadOptions, LookUpTable, NoProgress, ParameterSet,
-    PlanRequest, Result, ServerKey, Transform,
-};
+use girih::contract::Backend;
+use girih::tfhe::{ClientKey, EvaluationKeys, Gate, LookUpTable, ParameterSet, Result, ServerKey};
+use girih::{LoadOptions, NoProgress, PlanRequest, Transform};
 
 /// Ciphertexts in a batch: every pair of bits in every slot, several times.
 const CIPHERTEXTS: usize = 8;
@@ -28,7 +27,7 @@ impl Bench {
     fn new(device: &dyn Backend, set: &ParameterSet, transform: Transform) -> Result<Self> {
         let client = ClientKey::generate_seeded_for_tests(set, [5; 32])?;
         let keys = EvaluationKeys::generate(&client, &NoProgress)?;
-        let options = LoadOptions { transform: Some(transform), ..Default::default() };
+        let options = LoadOptions::default().with_transform(transform);
         let server = ServerKey::load(device, &keys, &options, &NoProgress)?;
         // Toys have little room.
         server.limit_failure(-5.0)?;

@@ -2,10 +2,10 @@
 //! several look-ups, and places in the store.
 
 use crate::bootstrap::compare::Differences;
+use girih::contract::Backend;
 use girih::integer::{Encrypted, FheBool, FheUint, Integers};
-use girih::{
-    Backend, ClientKey, EvaluationKeys, LoadOptions, NoProgress, ParameterSet, ServerKey, Transform,
-};
+use girih::tfhe::{ClientKey, EvaluationKeys, ParameterSet, ServerKey};
+use girih::{LoadOptions, NoProgress, Transform};
 
 /// The plain numbers: carries that run far, equal numbers, a divisor of 0.
 const A: [u16; 4] = [0xFFFF, 40_503, 1234, 300];
@@ -22,7 +22,7 @@ pub fn end_to_end(
     let set = ParameterSet::by_name("INSECURE_INTEGERS")?;
     let client = ClientKey::generate_seeded_for_tests(&set, [6; 32])?;
     let keys = EvaluationKeys::generate(&client, &NoProgress)?;
-    let options = LoadOptions { transform: Some(transform), ..Default::default() };
+    let options = LoadOptions::default().with_transform(transform);
     let integers = Integers::new(ServerKey::load(device, &keys, &options, &NoProgress)?)?;
     let a: FheUint<16> = integers.upload(&Encrypted::encrypt(&client, &A)?)?;
     let b: FheUint<16> = integers.upload(&Encrypted::encrypt(&client, &B)?)?;

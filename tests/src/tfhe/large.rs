@@ -2,10 +2,9 @@
 //! with the same keys on every device.
 
 use crate::bootstrap::compare::Differences;
-use girih::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
-use girih::{
-    ClientKey, Device, Function, LoadOptions, LweCiphertexts, NoProgress, Result, Transform,
-};
+use girih::tfhe::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
+use girih::tfhe::{ClientKey, Function, LweCiphertexts, Result};
+use girih::{Device, LoadOptions, NoProgress, Transform};
 
 /// log2 of the modulus of the long messages: under either transform the toy context meets two
 /// gadgets on its way down.
@@ -38,7 +37,7 @@ impl Bench {
             transform,
         )?;
         let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
-        let options = LoadOptions { transform: Some(transform), ..Default::default() };
+        let options = LoadOptions::default().with_transform(transform);
         let server = LargeServer::load(device.backend(), &keys, &options, &NoProgress)?;
         Ok(Self { parameters, client, server, differences: Differences::new() })
     }

@@ -1,10 +1,9 @@
 //! Ever new look-up tables from several threads at once, in little room.
 
 use crate::bootstrap::compare::Differences;
-use girih::{
-    Backend, ClientKey, EvaluationKeys, Gate, LoadOptions, LookUpTable, NoProgress, ParameterSet,
-    Result, ServerKey, Transform,
-};
+use girih::contract::Backend;
+use girih::tfhe::{ClientKey, EvaluationKeys, Gate, LookUpTable, ParameterSet, Result, ServerKey};
+use girih::{LoadOptions, NoProgress, Transform};
 
 /// Threads that share one server key.
 const THREADS: usize = 3;
@@ -93,7 +92,7 @@ pub fn end_to_end(device: &dyn Backend, transform: Transform, calls: usize) -> R
     let set = ParameterSet::by_name("INSECURE_TOY")?.with_packing(2)?;
     let client = ClientKey::generate(&set)?;
     let keys = EvaluationKeys::generate(&client, &NoProgress)?;
-    let options = LoadOptions { transform: Some(transform), ..Default::default() };
+    let options = LoadOptions::default().with_transform(transform);
     let server = ServerKey::load(device, &keys, &options, &NoProgress)?;
     // Three bits are what the toy just reads.
     server.limit_failure(-5.0)?;

@@ -105,7 +105,7 @@ pub struct Arguments {
 impl Arguments {
     /// The device that is asked for.
     pub fn open(&self) -> Result<Device> {
-        let options = OpenOptions { memory_limit: self.memory_limit };
+        let options = OpenOptions::default().with_memory_limit(self.memory_limit);
         Ok(Device::open_with(&self.device, &options)?)
     }
 }

@@ -5,7 +5,8 @@ use crate::plot;
 use crate::record::{self, Record};
 use crate::timeline::Timeline;
 use anyhow::{Result, bail};
-use girih::{Device, DeviceKind, ParameterSet};
+use girih::tfhe::ParameterSet;
+use girih::{Device, DeviceKind};
 
 /// Messages in the batches that papers and our tables compare,
 /// before they are rounded up to whole ciphertexts.

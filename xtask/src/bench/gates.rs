@@ -8,9 +8,10 @@ use crate::progress::Terminal;
 use crate::record::{self, Milliseconds, Noise, Record};
 use crate::{published, sets};
 use anyhow::{Result, bail};
-use girih::{
-    Batch, ClientKey, Device, EvaluationKeys, Gate, LookUpTable, LweCiphertexts, NoiseModel,
-    ParameterSet, ServerKey,
+use girih::Device;
+use girih::tfhe::{
+    Batch, ClientKey, EvaluationKeys, Gate, LookUpTable, LweCiphertexts, NoiseModel, ParameterSet,
+    ServerKey,
 };
 use girih_backend::timeline;
 use std::time::Instant;
@@ -81,7 +82,7 @@ impl GateOperation {
         }
     }
 
-    fn run<B: Batch>(self, server: &ServerKey, x: &[B]) -> girih::Result<B> {
+    fn run<B: Batch>(self, server: &ServerKey, x: &[B]) -> girih::tfhe::Result<B> {
         match self.made() {
             Made::Gate(gate) => server.gate(gate, &x[0], &x[1]),
             Made::Gates => {
@@ -167,9 +168,9 @@ pub fn measure(
     let plain: Vec<Vec<u64>> =
         (0..op.inputs()).map(|i| messages(arguments.seed + i as u64, batch, 1 << bits)).collect();
     let encrypted =
-        plain.iter().map(|m| encrypt(client, m, bits)).collect::<girih::Result<Vec<_>>>()?;
+        plain.iter().map(|m| encrypt(client, m, bits)).collect::<girih::tfhe::Result<Vec<_>>>()?;
     let resident = if arguments.resident {
-        Some(encrypted.iter().map(|e| server.upload(e)).collect::<girih::Result<Vec<_>>>()?)
+        Some(encrypted.iter().map(|e| server.upload(e)).collect::<girih::tfhe::Result<Vec<_>>>()?)
     } else {
         None
     };
@@ -247,7 +248,7 @@ pub fn measure(
     })
 }
 
-fn encrypt(client: &ClientKey, messages: &[u64], bits: u32) -> girih::Result<LweCiphertexts> {
+fn encrypt(client: &ClientKey, messages: &[u64], bits: u32) -> girih::tfhe::Result<LweCiphertexts> {
     if bits == 1 {
         let bits: Vec<bool> = messages.iter().map(|&m| m == 1).collect();
         return client.encrypt_bits(&bits);

@@ -9,7 +9,7 @@ use crate::record::{self, IntegerFigures, Milliseconds, Noise, Record};
 use anyhow::{Result, bail};
 use girih::device::Device;
 use girih::integer::{CompressedIntegers, Encrypted, FheBool, FheUint, Integers};
-use girih::{ClientKey, EvaluationKeys, ParameterSet};
+use girih::tfhe::{ClientKey, EvaluationKeys, ParameterSet};
 use girih_backend::timeline;
 use std::time::Instant;
 
@@ -175,7 +175,7 @@ pub fn run(arguments: &Arguments, op: IntegerOperation) -> Result<bool> {
     let keygen_s = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let options = load_options(arguments);
-    let server = girih::ServerKey::load(device.backend(), &keys, &options, &progress)?;
+    let server = girih::tfhe::ServerKey::load(device.backend(), &keys, &options, &progress)?;
     drop(keys);
     let integers = Integers::new(server)?;
     let load_s = start.elapsed().as_secs_f64();

@@ -2,7 +2,8 @@
 
 use super::arguments::{Arguments, TransformChoice};
 use anyhow::{Context, Result, bail};
-use girih::{LoadOptions, ParameterSet, PlanRequest, Transform};
+use girih::tfhe::ParameterSet;
+use girih::{LoadOptions, PlanRequest, Transform};
 
 /// The set that is asked for, or `default`.
 pub fn parameter_set_or(arguments: &Arguments, default: &str) -> Result<ParameterSet> {
@@ -49,11 +50,8 @@ pub fn load_options(arguments: &Arguments) -> LoadOptions {
         TransformChoice::Fft => Some(Transform::Fft),
     };
     let choices = arguments.plan.iter().cloned().collect();
-    LoadOptions {
-        transform,
-        plan: PlanRequest { groups: arguments.groups, choices, ..Default::default() },
-        ..Default::default()
-    }
+    let plan = PlanRequest { groups: arguments.groups, choices, ..Default::default() };
+    LoadOptions::default().with_transform(transform).with_plan(plan)
 }
 
 /// Random messages below `bound` from a counter (SplitMix64): reproducible, and plain text anyway.

@@ -9,8 +9,9 @@ use crate::progress::Terminal;
 use crate::published;
 use crate::record::{self, FunctionFigures, Milliseconds, Noise, Record};
 use anyhow::{Context, Result, bail};
-use girih::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
-use girih::{ClientKey, Device, Function, LweCiphertexts, NoiseModel, Transform};
+use girih::tfhe::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
+use girih::tfhe::{ClientKey, Function, LweCiphertexts, NoiseModel};
+use girih::{Device, Transform};
 use girih_backend::timeline;
 use std::time::Instant;
 
@@ -136,7 +137,7 @@ impl Bench {
         Ok(())
     }
 
-    fn function(&self) -> girih::Result<Function> {
+    fn function(&self) -> girih::tfhe::Result<Function> {
         function(self.bits)
     }
 
@@ -241,7 +242,7 @@ impl Bench {
         let plain: Vec<Vec<u64>> =
             (0..self.inputs()).map(|i| messages(arguments.seed + i as u64, batch, bound)).collect();
         let encrypt = |m: &Vec<u64>| parameters.encrypt(&self.client, m, self.log2_modulus);
-        let encrypted = plain.iter().map(encrypt).collect::<girih::Result<Vec<_>>>()?;
+        let encrypted = plain.iter().map(encrypt).collect::<girih::tfhe::Result<Vec<_>>>()?;
         let mut samples = Vec::with_capacity(arguments.repeat);
         let (mut checked, mut wrong, mut squares, mut log2_output) = (0, 0, 0.0, 0);
         for round in 0..=arguments.repeat {
@@ -326,7 +327,7 @@ impl Bench {
 }
 
 /// A permutation without symmetry, so arbitrary.
-fn function(bits: u32) -> girih::Result<Function> {
+fn function(bits: u32) -> girih::tfhe::Result<Function> {
     let last = 1u64.checked_shl(bits).map_or(u64::MAX, |range| range - 1);
     Function::new(bits, bits, move |m| (m * (m + 1) / 2 + 3) & last)
 }

@@ -9,12 +9,13 @@ use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use crate::timeline::Timeline;
 use anyhow::{Context, Result, bail};
+use girih::Device;
 use girih::ckks::server::{Bootstrapping, Ciphertexts, Estimate, Node, Options, ServerKey};
 use girih::ckks::{
     self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, NoiseModel,
     PolyOptions,
 };
-use girih::{Device, PlanSource};
+use girih::device::PlanSource;
 use serde::Serialize;
 use std::time::Instant;
 

@@ -2,9 +2,9 @@
 
 use crate::bytes::{self, gib};
 use anyhow::{Context, Result};
-use girih::ckks::program::{Chain, ChainShape};
 use girih::ckks::server::{Bootstrapping, MemoryRung};
 use girih::ckks::{CkksParameters, PolyPlan};
+use girih::contract::ckks::{Chain, ChainShape};
 use girih_backend::DeviceLimits;
 use girih_cuda::{limits_of, poly_plan};
 

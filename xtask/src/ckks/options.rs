@@ -49,8 +49,7 @@ pub fn options(
     own: PolyPlan,
 ) -> Result<Options> {
     let (mut device, mut changed) = (PolyOptions::default(), own);
-    let mut options =
-        Options { key_switching: key_switch.map(|k| k.of(set)), ..Options::default() };
+    let mut options = Options::default().with_key_switching(key_switch.map(|k| k.of(set)));
     for (name, value) in plan {
         match name.as_str() {
             "row_slots" => changed.most_row_slots = *value as usize,
@@ -67,7 +66,7 @@ pub fn options(
         }
     }
     device.plan = (changed != own).then_some(changed);
-    Ok(Options { device, ..options })
+    Ok(options.with_device(device))
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use crate::progress::Terminal;
 use crate::record::Milliseconds;
 use crate::tune::arguments::{Arguments, told};
 use anyhow::{Context, Result, bail};
+use girih::Device;
 use girih::ckks::server::{Bootstrapping, Ciphertexts, KeySwitching, Node, Options, ServerKey};
 use girih::ckks::{self, Ciphertext, CkksParameters, ClientKey, EvaluationKeys, PolyOptions};
-use girih::{Device, TunedPlan, TunedPlans};
+use girih::device::{TunedPlan, TunedPlans};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -78,11 +79,9 @@ impl Bench {
         repeat: usize,
     ) -> Result<Measurement> {
         let start = Instant::now();
-        let load = Options {
-            key_switching: Some(key_switching),
-            device: PolyOptions { untuned: true, ..options.clone() },
-            ..Options::default()
-        };
+        let load = Options::default()
+            .with_key_switching(key_switching)
+            .with_device(PolyOptions { untuned: true, ..options.clone() });
         let server = ServerKey::load(device.backend(), &self.keys, &load, &Terminal::new())?;
         let inputs = self.inputs.iter().map(|batch| server.upload(batch));
         let inputs = inputs.collect::<ckks::Result<Vec<Ciphertexts>>>()?;

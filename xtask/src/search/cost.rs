@@ -5,7 +5,7 @@
 //! polynomials within 10 %, of more polynomials within 15 %, G5 far too fast; the order is what
 //! they are for.
 
-use girih::{BootstrapShape, Gadget};
+use girih::contract::{BootstrapShape, Gadget};
 
 /// ns of the whole card for a point of a transform and a stage of it.
 const POINT: f64 = 1.78e-4;
@@ -85,7 +85,7 @@ impl Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use girih::ParameterSet;
+    use girih::tfhe::ParameterSet;
 
     /// Rates and latencies (ms) of docs/performance.md, CUDA, f64, with transfers.
     #[test]

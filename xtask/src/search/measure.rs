@@ -5,7 +5,8 @@ use super::{Arguments, By, Purpose};
 use crate::record::{self, Record};
 use crate::{bench, sets};
 use anyhow::{Result, bail};
-use girih::{Device, ParameterSet};
+use girih::Device;
+use girih::tfhe::ParameterSet;
 
 /// Timed runs of one ciphertext, for each run of a batch: single ones vary more.
 const SINGLES: u32 = 5;

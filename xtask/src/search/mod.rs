@@ -13,7 +13,8 @@ mod space;
 
 use crate::record;
 use anyhow::{Context, Result, bail};
-use girih::{Mode, ParameterSet, SecretKind};
+use girih::contract::SecretKind;
+use girih::tfhe::{Mode, ParameterSet};
 use security::Estimates;
 use space::Candidate;
 use std::path::{Path, PathBuf};
@@ -150,9 +151,9 @@ enum ModeChoice {
 impl From<Mode> for ModeChoice {
     fn from(mode: Mode) -> Self {
         match mode {
-            Mode::GD => Self::Gd,
-            Mode::MR => Self::Mr,
-            Mode::TORUS => Self::Torus,
+            Mode::Gd => Self::Gd,
+            Mode::Mr => Self::Mr,
+            Mode::Torus => Self::Torus,
         }
     }
 }
@@ -304,7 +305,7 @@ mod tests {
             let set = ParameterSet::from_toml(&text).expect("a set");
             let estimate = set.security().estimate;
             assert!(estimate.cheapest_matzov.min(estimate.usvp_bdgl16) >= 90.0, "{set}");
-            let model = girih::NoiseModel::with_transform(&set, girih::Transform::Fft);
+            let model = girih::tfhe::NoiseModel::with_transform(&set, girih::Transform::Fft);
             assert!(model.log2_failure() <= -64.0, "{set}");
             read += 1;
         }

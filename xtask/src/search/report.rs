@@ -3,7 +3,7 @@
 use super::space::Candidate;
 use crate::sets;
 use anyhow::{Context, Result};
-use girih::Gadget;
+use girih::contract::Gadget;
 use std::path::Path;
 
 const HEADS: [&str; 11] = [

@@ -1,8 +1,8 @@
 //! What attacks allow: the shortest LWE secrets and the largest ring moduli at a security target.
 
-use girih::SecretKind;
+use girih::contract::SecretKind;
 use girih_rlwe::SecretDistribution;
-use girih_rlwe::security::{Estimate, LweProblem};
+use girih_rlwe::security::{LweProblem, SecurityEstimate};
 use std::collections::HashMap;
 
 /// Longest LWE secret that is looked at, far beyond any of use at 128 bits; parameter sets may have
@@ -68,7 +68,7 @@ impl Estimates {
             side.secret == SecretKind::Binary,
         );
         *self.known.entry(key).or_insert_with(|| {
-            let estimate = Estimate::of(&[LweProblem {
+            let estimate = SecurityEstimate::of(&[LweProblem {
                 dimension,
                 log2_modulus: side.log2_modulus,
                 error: side.error,

@@ -7,9 +7,9 @@
 use super::cost::Cost;
 use super::security::{Estimates, Side, uniform};
 use super::{Arguments, Purpose};
-use girih::{
-    BootstrapShape, Mode, NoiseModel, ParameterLiteral, ParameterSet, SecretKind, Transform,
-};
+use girih::Transform;
+use girih::contract::{BootstrapShape, SecretKind};
+use girih::tfhe::{Mode, NoiseModel, ParameterLiteral, ParameterSet};
 
 /// Largest q_ks of sets on prime words, as log2: from here on its LWE secrets are longer than any
 /// gain.
@@ -96,7 +96,7 @@ fn name(accumulator: &Accumulator, switch: &Switch, purpose: Purpose) -> String 
 }
 
 fn set_of(arguments: &Arguments, a: &Accumulator, s: &Switch) -> Option<ParameterSet> {
-    let torus = a.mode == Mode::TORUS;
+    let torus = a.mode == Mode::Torus;
     let literal = ParameterLiteral {
         name: name(a, s, arguments.message),
         mode: a.mode,
@@ -161,7 +161,7 @@ fn accumulators(arguments: &Arguments, estimates: &mut Estimates, ring: Ring) ->
     };
     let blank = Accumulator {
         ring,
-        mode: Mode::TORUS,
+        mode: Mode::Torus,
         log2_q: 64,
         log2_t: None,
         words: None,
@@ -170,7 +170,7 @@ fn accumulators(arguments: &Arguments, estimates: &mut Estimates, ring: Ring) ->
         dropped_bits: None,
         ring_bound: None,
     };
-    if arguments.modes.contains(&Mode::TORUS.into())
+    if arguments.modes.contains(&Mode::Torus.into())
         && let Some(bound) = estimates.least_bound(dimension, ring.secret, target)
     {
         for &digits in &arguments.digits {
@@ -185,21 +185,21 @@ fn accumulators(arguments: &Arguments, estimates: &mut Estimates, ring: Ring) ->
     }
     let largest = estimates.largest_modulus(dimension, ring.secret, arguments.sigma, target);
     let Some(limit) = largest else { return all };
-    if arguments.modes.contains(&Mode::MR.into()) {
+    if arguments.modes.contains(&Mode::Mr.into()) {
         // The library's pair lies at most a 50th of a bit above what it is named after.
         let log2_t = (limit - 1.0 / 32.0).floor() as i64;
         let of =
-            |log2_q| Accumulator { mode: Mode::MR, log2_q, log2_t: Some(log2_t), ..blank.clone() };
+            |log2_q| Accumulator { mode: Mode::Mr, log2_q, log2_t: Some(log2_t), ..blank.clone() };
         all.extend(best((10..=30.min(log2_t - 6)).map(of).collect()));
     }
-    if arguments.modes.contains(&Mode::GD.into())
+    if arguments.modes.contains(&Mode::Gd.into())
         && let Some(words) = words_below(limit, ring.size)
     {
         let product: i64 = words.iter().product();
         let bits = i64::from((product - 1).ilog2()) + 1;
         for &digits in &arguments.digits {
             let of = |base: i64| Accumulator {
-                mode: Mode::GD,
+                mode: Mode::Gd,
                 log2_q: bits,
                 words: Some(words.clone()),
                 base: Some(base as u32),
@@ -281,7 +281,7 @@ pub fn candidates(
                     continue;
                 }
                 for accumulator in accumulators(arguments, estimates, ring) {
-                    let torus = accumulator.mode == Mode::TORUS;
+                    let torus = accumulator.mode == Mode::Torus;
                     for &grouping in &arguments.grouping {
                         let of = switches[usize::from(torus)].iter();
                         let of: Vec<&Switch> = of.filter(|s| s.grouping == grouping).collect();

@@ -4,10 +4,10 @@ use super::arguments::{Arguments, told};
 use crate::progress::Terminal;
 use crate::record::Milliseconds;
 use anyhow::{Context, Result, bail};
-use girih::{
-    Backend, BootstrapShape, Device, DeviceKind, LoadOptions, LoadRequest, ParameterSet, Progress,
-    Transform, TunedPlan, TunedPlans,
-};
+use girih::contract::{Backend, BootstrapShape, LoadRequest};
+use girih::device::{TunedPlan, TunedPlans};
+use girih::tfhe::ParameterSet;
+use girih::{Device, DeviceKind, LoadOptions, Progress, Transform};
 use girih_conformance::synthetic::{GateBatch, SyntheticKeys};
 use serde::Serialize;
 use std::path::Path;
@@ -88,22 +88,23 @@ fn measure(
     options: LoadOptions,
     batch: usize,
     repeat: usize,
-) -> girih::Result<Measurement> {
+) -> girih::tfhe::Result<Measurement> {
     let progress: &dyn Progress = &Terminal::new();
     let start = Instant::now();
     let keys = SyntheticKeys::new(set.shape().clone(), 1);
-    let model = LoadOptions { untuned: true, ..options.clone() };
+    let model = options.clone().by_model();
     let engine = LoadRequest::new(&keys).options(&model).progress(progress).load(backend)?;
     let load_s = start.elapsed().as_secs_f64();
     let mut gates = GateBatch::prepare(&engine, batch)?;
     gates.run(&engine)?;
-    let samples =
-        (0..repeat).map(|_| Ok(1e3 * gates.run(&engine)?)).collect::<girih::Result<Vec<f64>>>()?;
+    let samples = (0..repeat)
+        .map(|_| Ok(1e3 * gates.run(&engine)?))
+        .collect::<girih::tfhe::Result<Vec<f64>>>()?;
     let ms = Milliseconds::of(&samples);
     Ok(Measurement {
         set: set.name().into(),
         packing: set.packing(),
-        options: LoadOptions { transform: Some(engine.transform()), ..options },
+        options: options.with_transform(engine.transform()),
         ciphertexts_per_s: 1e3 * batch as f64 / ms.median,
         ms,
         load_s,

@@ -7,8 +7,10 @@ pub use arguments::Arguments;
 
 use crate::{bench, ckks, record};
 use anyhow::{Context, Result, bail};
+use girih::Device;
 use girih::ckks::CkksParameters;
-use girih::{Device, ParameterSet, TunedPlans};
+use girih::device::TunedPlans;
+use girih::tfhe::ParameterSet;
 use std::path::Path;
 
 pub fn run(arguments: &Arguments) -> Result<bool> {

@@ -28,6 +28,7 @@ pub trait KeySource: Sync {
 
 /// Choices made when keys are loaded; everything left open is the device's to choose.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LoadOptions {
     /// The transform to use.
     pub transform: Option<Transform>,
@@ -36,6 +37,26 @@ pub struct LoadOptions {
     /// Ask the device's model even where a tuned plan is stored.
     #[serde(default)]
     pub untuned: bool,
+}
+
+impl LoadOptions {
+    /// The same with this transform; `None` leaves it open.
+    #[must_use]
+    pub fn with_transform(self, transform: impl Into<Option<Transform>>) -> Self {
+        Self { transform: transform.into(), ..self }
+    }
+
+    /// The same with these constraints on the plan.
+    #[must_use]
+    pub fn with_plan(self, plan: PlanRequest) -> Self {
+        Self { plan, ..self }
+    }
+
+    /// The same by the device's model, even where a tuned plan is stored.
+    #[must_use]
+    pub fn by_model(self) -> Self {
+        Self { untuned: true, ..self }
+    }
 }
 
 static OPEN: LoadOptions = LoadOptions {

@@ -20,6 +20,15 @@ fn checked(f: &dyn Fn(f64) -> f64, x: f64) -> Result<f64, ApproximationError> {
     }
 }
 
+/// Refuses an interval on which 1/x is not finite.
+pub(super) fn check_no_pole(lo: f64, hi: f64) -> Result<(), ApproximationError> {
+    if lo > 0.0 || hi < 0.0 {
+        return Ok(());
+    }
+    let what = format!("1/x between {lo} and {hi}");
+    Err(ApproximationError::NotFinite { what, value: f64::INFINITY })
+}
+
 pub(super) fn interpolate(
     f: &dyn Fn(f64) -> f64,
     lo: f64,
@@ -173,13 +182,63 @@ impl Polynomial {
         max_degree: usize,
     ) -> Result<Self, ApproximationError> {
         let (lo, hi) = ends(&interval)?;
-        if lo <= 0.0 && hi >= 0.0 {
-            return Err(ApproximationError::NotFinite {
-                what: format!("1/x between {lo} and {hi}"),
-                value: f64::INFINITY,
-            });
-        }
+        check_no_pole(lo, hi)?;
         Self::fit(|x| 1.0 / x, interval, error, max_degree)
+    }
+
+    /// 1/x on an interval that does not hold 0, to a *relative* `error`: p(x) x is 1 within it
+    /// everywhere, however large x is. [`Polynomial::error`] is the absolute error that is left
+    /// where 1/x is largest.
+    ///
+    /// It is the best polynomial of its degree n: 1 - x p(x) is the Chebyshev polynomial of degree
+    /// n + 1 on the interval, divided by its value at 0. So the degree grows with the root of
+    /// hi/lo: 37 for hi = 100 lo and an error of 10^-3.
+    ///
+    /// ```
+    /// use girih_ckks::approximation::Polynomial;
+    ///
+    /// let p = Polynomial::relative_inverse(1e3..=1e5, 1e-3, 63)?;
+    /// assert!((p.evaluate(1e5) * 1e5 - 1.0).abs() <= 1e-3);
+    /// // To an absolute error of 10^-3 a constant would do.
+    /// assert_eq!(Polynomial::inverse(1e3..=1e5, 1e-3, 63)?.degree(), 0);
+    /// # Ok::<(), girih_ckks::approximation::ApproximationError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Polynomial::inverse`], for an error from 1 on as well.
+    pub fn relative_inverse(
+        interval: RangeInclusive<f64>,
+        error: f64,
+        max_degree: usize,
+    ) -> Result<Self, ApproximationError> {
+        check_degree(max_degree)?;
+        let (lo, hi) = ends(&interval)?;
+        check_no_pole(lo, hi)?;
+        if !(error > 0.0 && error < 1.0) {
+            let what = "a relative error";
+            return Err(ApproximationError::OutOfRange { what, value: error, below: 1.0 });
+        }
+        // |T_n| at 0, which lies outside the interval, is cosh(n growth).
+        let growth = ((hi + lo).abs() / (hi - lo)).acosh();
+        let reached = |degree: usize| 1.0 / ((degree + 1) as f64 * growth).cosh();
+        let Some(degree) = (0..=max_degree).find(|&degree| reached(degree) <= error) else {
+            return Err(ApproximationError::TooHard {
+                wanted: error,
+                degree: max_degree,
+                levels: levels_of_degree(max_degree),
+                reached: reached(max_degree),
+            });
+        };
+        let chebyshev = |x: f64| {
+            let u = ((2.0 * x - lo - hi) / (hi - lo)).clamp(-1.0, 1.0);
+            ((degree + 1) as f64 * u.acos()).cos()
+        };
+        // T of the other sign at 0 where the interval lies above it and n + 1 is odd.
+        let sign = if lo > 0.0 && degree % 2 == 0 { -1.0 } else { 1.0 };
+        let p = |x: f64| (1.0 - sign * reached(degree) * chebyshev(x)) / x;
+        let polynomial = Self::from_chebyshev(&coefficients(&p, lo, hi, degree)?, lo..=hi)?;
+        let absolute = distance(&|x| 1.0 / x, lo, hi, &polynomial, degree)?;
+        Ok(polynomial.with_error(absolute))
     }
 
     /// The root of x on an interval from 0 or above, to an absolute `error`.
@@ -240,6 +299,38 @@ mod tests {
         assert!(largest_error(|x| 1.0 / x, &p) <= 1.005e-8);
         let p = Polynomial::sqrt(0.01..=1.0, 1e-6, 255).unwrap();
         assert!(largest_error(f64::sqrt, &p) <= 1.005e-6);
+    }
+
+    #[test]
+    fn inverses_to_a_relative_error() {
+        for (lo, hi) in [(1e3, 1e5), (-1e5, -1e3), (0.5, 2.0), (-3.0, -0.01)] {
+            for wanted in [0.1, 1e-3, 1e-6] {
+                let p = Polynomial::relative_inverse(lo..=hi, wanted, 255).unwrap();
+                let relative = |p: &Polynomial| {
+                    let at = |i: i32| (lo + (hi - lo) * f64::from(i) / 10_006.0).min(hi);
+                    let errors = (0..10_007).map(at).map(|x| (p.evaluate(x) * x - 1.0).abs());
+                    errors.fold(0.0, f64::max)
+                };
+                let found = relative(&p);
+                assert!(found <= wanted * 1.0001, "[{lo}, {hi}]: {found:e}, not {wanted:e}");
+                assert!(largest_error(|x| 1.0 / x, &p) <= 1.005 * p.error().unwrap() + 1e-14);
+                // The interpolation of one degree less errs by more, and no other errs by less.
+                if p.degree() > 0 {
+                    let f = |x: f64| 1.0 / x;
+                    let shorter = Polynomial::interpolate(f, lo..=hi, p.degree() - 1).unwrap();
+                    assert!(relative(&shorter) > wanted, "[{lo}, {hi}], degree {}", p.degree());
+                }
+            }
+        }
+        let degree = Polynomial::relative_inverse(1e3..=1e5, 1e-3, 63).unwrap().degree();
+        assert_eq!(degree, 37);
+        let error = Polynomial::relative_inverse(1e3..=1e5, 1e-3, 31).unwrap_err();
+        assert!(matches!(error, ApproximationError::TooHard { degree: 31, .. }), "{error}");
+        for wanted in [0.0, 1.0, f64::NAN] {
+            let error = Polynomial::relative_inverse(1.0..=2.0, wanted, 31).unwrap_err();
+            assert!(matches!(error, ApproximationError::OutOfRange { .. }), "{error}");
+        }
+        assert!(Polynomial::relative_inverse(-1.0..=1.0, 0.1, 31).is_err());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use std::ops::RangeInclusive;
 
 use super::ApproximationError;
+use super::fit::check_no_pole;
 use super::polynomial::ends;
 
 /// Points at which errors are measured, spread evenly in the logarithm of x.
@@ -56,6 +57,22 @@ impl GoldschmidtInverse {
         })
     }
 
+    /// As few steps as leave a *relative* error of at most `error`: y x is 1 within it everywhere,
+    /// however large x is.
+    ///
+    /// # Errors
+    /// As [`GoldschmidtInverse::new`].
+    pub fn relative(
+        interval: RangeInclusive<f64>,
+        error: f64,
+        most_levels: usize,
+    ) -> Result<Self, ApproximationError> {
+        fewest(error, most_levels, |steps| {
+            let inverse = Self::with_steps(interval.clone(), steps)?;
+            Ok((inverse.levels(), inverse.residual().powi(1 << steps.min(30)), inverse))
+        })
+    }
+
     /// So many steps.
     ///
     /// # Errors
@@ -65,12 +82,7 @@ impl GoldschmidtInverse {
         steps: usize,
     ) -> Result<Self, ApproximationError> {
         let (lo, hi) = ends(&interval)?;
-        if lo <= 0.0 && hi >= 0.0 {
-            return Err(ApproximationError::NotFinite {
-                what: format!("1/x between {lo} and {hi}"),
-                value: f64::INFINITY,
-            });
-        }
+        check_no_pole(lo, hi)?;
         let mut inverse = Self { lo, hi, steps, error: 0.0 };
         let (least, most) = inverse.magnitudes();
         inverse.error = points(least, most)
@@ -324,6 +336,23 @@ mod tests {
         let root = NewtonInverseSqrt::new(0.05..=1.0, 1e-6, 20).unwrap();
         let less = NewtonInverseSqrt::with_steps(0.05..=1.0, root.steps().len() - 1).unwrap();
         assert!(root.error() <= 1e-6 && less.error() > 1e-6);
+    }
+
+    #[test]
+    fn relative_errors_are_the_same_however_large_numbers_are() {
+        for scale in [1e-6f64, 1.0, -1e3] {
+            let (one, two) = (0.05 * scale, scale);
+            let (lo, hi) = (one.min(two), one.max(two));
+            let inverse = GoldschmidtInverse::relative(lo..=hi, 1e-4, 20).unwrap();
+            let errors = (0..=10_000)
+                .map(|i| lo + (hi - lo) * f64::from(i) / 10_000.0)
+                .map(|x| (inverse.evaluate(x) * x - 1.0).abs());
+            assert!(errors.fold(0.0, f64::max) <= 1.0001e-4, "{inverse:?}");
+            assert_eq!(inverse.steps(), 5);
+        }
+        // To an absolute error of 1e-4 a line would do.
+        let absolute = GoldschmidtInverse::new(5e6..=1e8, 1e-4, 20).unwrap();
+        assert_eq!(absolute.steps(), 0);
     }
 
     #[test]

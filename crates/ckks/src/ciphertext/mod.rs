@@ -140,14 +140,24 @@ impl Ciphertext {
 
     /// Bits after the binary point that a decryption can be trusted for, by the noise model.
     pub fn precision_bits(&self) -> f64 {
-        NoiseModel::new(&self.set).decrypted(self.noise, self.slots).precision_bits()
+        self.decrypted().precision_bits()
+    }
+
+    /// What is expected of decrypted slots. Of those that may wrap around modulo the modulus of the
+    /// level nothing is.
+    pub(crate) fn decrypted(&self) -> Noise {
+        let noise = NoiseModel::new(&self.set).decrypted(self.noise, self.slots);
+        if noise.magnitude < self.set.room(self.level, self.scale) {
+            return noise;
+        }
+        Noise { deviation: f64::INFINITY, ..noise }
     }
 
     /// The largest error to expect in a component of a decrypted slot, by what the ciphertext says
     /// of itself: [`DEVIATIONS`] deviations. Of a ciphertext from elsewhere it is the sender's
     /// claim.
     pub fn largest_error(&self) -> f64 {
-        DEVIATIONS * NoiseModel::new(&self.set).decrypted(self.noise, self.slots).deviation
+        DEVIATIONS * self.decrypted().deviation
     }
 
     /// b: limbs of N words, in the order of the level's base.

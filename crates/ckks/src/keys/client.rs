@@ -309,7 +309,7 @@ impl ClientKey {
     pub fn decrypt_with_precision(&self, ciphertext: &Ciphertext) -> Result<Decryption> {
         let residues = self.phase_residues(ciphertext)?;
         let values = self.decode(ciphertext, &residues)?;
-        let noise = NoiseModel::new(self.set()).decrypted(ciphertext.noise(), ciphertext.slots());
+        let noise = ciphertext.decrypted();
         Ok(Decryption { values, noise, precision_bits: noise.precision_bits() })
     }
 

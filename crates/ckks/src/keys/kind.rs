@@ -5,6 +5,7 @@ use std::ops::Range;
 
 /// What a switching key is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum KeyKind {
     /// From s^2 to s: after a product.
     Multiplication,

@@ -1,7 +1,7 @@
 //! Encryption of values whose magnitude is declared.
 
 use super::{ClientKey, PublicKey};
-use crate::{Ciphertext, Error, Plaintext, Result};
+use crate::{Ciphertext, CkksParameters, Error, Plaintext, Result};
 use num_complex::Complex64;
 
 /// A key that encrypts values up to a declared magnitude: what [`ClientKey::within`] and
@@ -41,7 +41,7 @@ impl<'k, K> Within<'k, K> {
         self.magnitude
     }
 
-    fn checked(&self, plaintext: &Plaintext) -> Result<f64> {
+    fn checked(&self, set: &CkksParameters, plaintext: &Plaintext, level: usize) -> Result<f64> {
         if !(self.magnitude > 0.0 && self.magnitude.is_finite()) {
             return Err(Error::Value {
                 what: "the declared magnitude".into(),
@@ -50,6 +50,19 @@ impl<'k, K> Within<'k, K> {
             });
         }
         plaintext.check_within(self.magnitude)?;
+        set.check_level("encryption", level)?;
+        let room = set.room(level, plaintext.scale());
+        if self.magnitude >= room {
+            return Err(Error::Room {
+                operation: "encryption".into(),
+                reach: self.magnitude,
+                rule: format!(
+                    "at level {level} and this scale there is room below {room:.4e} and what is \
+                     above wraps around: declare a smaller magnitude (`within`) if values stay \
+                     below it; else encrypt at a higher level, or scale values down"
+                ),
+            });
+        }
         Ok(self.magnitude)
     }
 }
@@ -107,7 +120,8 @@ impl Within<'_, ClientKey> {
     /// # Errors
     /// As [`ClientKey::encrypt_plaintext`] and [`Within::encrypt`].
     pub fn encrypt_plaintext(&self, plaintext: &Plaintext, level: usize) -> Result<Ciphertext> {
-        self.key.encrypt_encoded(plaintext, level, self.checked(plaintext)?)
+        let magnitude = self.checked(self.key.set(), plaintext, level)?;
+        self.key.encrypt_encoded(plaintext, level, magnitude)
     }
 }
 
@@ -127,6 +141,8 @@ impl Within<'_, PublicKey> {
     /// # Errors
     /// As for the client key's.
     pub fn encrypt_plaintext(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
-        self.key.encrypt_encoded(plaintext, self.checked(plaintext)?)
+        let set = self.key.set();
+        let magnitude = self.checked(set, plaintext, set.default_level())?;
+        self.key.encrypt_encoded(plaintext, magnitude)
     }
 }

@@ -79,7 +79,8 @@ impl Noise {
     }
 
     /// Bits after the binary point that can be trusted: the error of a component stays below
-    /// 2^-bits except with a probability of 2^-24, by the model. Not negative.
+    /// 2^-bits except with a probability of 2^-24, by the model. Never negative: 0 bits promise
+    /// nothing, and errors may then be larger than 1.
     pub fn precision_bits(self) -> f64 {
         (-(DEVIATIONS * self.deviation).log2()).max(0.0)
     }

@@ -23,7 +23,7 @@ pub use generate::{BootstrappingRequest, GeneratorRequest};
 pub use joined::DigitGroup;
 pub use literal::{BootstrappingLiteral, ParameterLiteral};
 pub use scales::LevelKind;
-pub use security::{Estimate, Security, SparseEstimate, largest_log2_modulus};
+pub use security::{Security, SecurityEstimate, SparseEstimate, largest_log2_modulus};
 
 use crate::{Error, Result};
 use num_bigint::BigUint;
@@ -328,6 +328,14 @@ impl CkksParameters {
             }),
             encapsulation: self.encapsulation().map(Encapsulation::literal),
         }
+    }
+
+    /// The magnitude from which on slots at this level and scale wrap around: no coefficient is
+    /// larger than the largest slot times the scale, and coefficients must stay below half the
+    /// modulus.
+    pub(crate) fn room(&self, level: usize, scale: f64) -> f64 {
+        let chain = self.chain();
+        libm::exp2(chain.log2_product(chain.base(level)) - 1.0 - scale.log2())
     }
 
     /// Refuses a level that the set does not have.

@@ -53,7 +53,7 @@ pub(super) const FIXED_WEIGHT: (usize, f64) = (256, 816.0);
 
 /// Bits that attacks take, always with the model that says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct SecurityEstimate {
     /// The primal attack on the dense secret under all primes (uSVP, BDGL16: 0.292 b + 16.4 +
     /// log2 8d with block size b and lattice dimension d).
     pub dense: f64,
@@ -89,7 +89,7 @@ impl SparseEstimate {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Security {
     /// What the primal attack takes.
-    pub estimate: Estimate,
+    pub estimate: SecurityEstimate,
     /// log2 of Q P.
     pub log2_modulus: f64,
     /// The largest one for 128 bits at this degree, if it is in the table.
@@ -123,7 +123,7 @@ fn sparse(degree: usize, weight: usize, log2_modulus: f64) -> Option<SparseEstim
 pub(super) fn judge(set: &CkksParameters) -> Security {
     let chain = set.chain();
     let log2_sparse = sparse_log2_modulus(set);
-    let estimate = Estimate {
+    let estimate = SecurityEstimate {
         dense: dense(set).usvp_bdgl16(),
         dense_matzov: dense(set).cheapest_matzov(),
         sparse: set.sparse_weight().and_then(|weight| sparse(set.degree(), weight, log2_sparse)),

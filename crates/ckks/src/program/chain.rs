@@ -1,5 +1,5 @@
-//! Primes, levels, digits and scales of a set, in terms of the ring's prime numbers (ckks.md
-//! section 3).
+//! Primes, levels, digits and scales of a set, in terms of the ring's prime numbers
+//! (docs/ckks.md, "Levels and scales").
 //!
 //! The ring's primes are F = [t_{nT-1}, .., t_0, q_0, .., q_{nM-1}], then the auxiliary primes P,
 //! then those of the basis T of KLSS. So the base of every level is a contiguous range, and a limb

@@ -42,8 +42,8 @@ pub struct EncapsulationShape {
     pub auxiliary: usize,
 }
 
-/// How bootstrapping uses the levels of a chain (ckks.md section 8). From the top: one level for
-/// each group of CtS, then those of EvalMod, one for each group of StC,
+/// How bootstrapping uses the levels of a chain (docs/ckks.md, "Bootstrapping"). From the top: one
+/// level for /// each group of CtS, then those of EvalMod, one for each group of StC,
 /// and the levels that users have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrappingShape {

@@ -1,5 +1,5 @@
-//! The matrices between coefficients and slots, as few diagonals each (ckks.md section 8, steps 5
-//! and 9).
+//! The matrices between coefficients and slots, as few diagonals each (docs/ckks.md,
+//! "Bootstrapping").
 //!
 //! With n slots in use, z = S_n .. S_4 S_2 bitrev(c), c_k = m_k + i m_(k+n): stages of butterflies,
 //! of which some at a time are multiplied out to one transform. Bit reversal is never undone:
@@ -27,7 +27,7 @@ fn is_zero(x: &Complex64) -> bool {
 /// each diagonal by its period.
 pub type Diagonals = BTreeMap<usize, Vec<Complex64>>;
 
-/// One transform of a chain without stray rotations (ckks.md section 7).
+/// One transform of a chain without stray rotations (docs/ckks.md, "Linear transforms").
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// The rotation between two diagonals next to each other.

@@ -1,5 +1,5 @@
-//! ModUp, and the one rounded division that rescale, ModDown and level adjust share (ckks.md
-//! section 4).
+//! ModUp, and the one rounded division that rescale, ModDown and level adjust share
+//! (docs/ckks.md, "Keys and key switching").
 
 use girih_backend::poly::{Basis, Domain, Term, Value};
 use num_bigint::{BigInt, BigUint};

@@ -1,5 +1,5 @@
-//! The scaled sine that removes multiples of Q_0 (ckks.md section 8, step 7), and an arcsine that
-//! removes the sine's own error.
+//! The scaled sine that removes multiples of Q_0 (docs/ckks.md, "Bootstrapping"), and an
+//! arcsine that removes the sine's own error.
 
 use std::f64::consts::PI;
 

@@ -1,4 +1,5 @@
-//! Rotations and conjugation, alone and hoisted, and sums over slots (ckks.md section 6).
+//! Rotations and conjugation, alone and hoisted, and sums over slots (docs/ckks.md,
+//! "Keys and key switching").
 
 use girih_backend::poly::{Term, Value};
 

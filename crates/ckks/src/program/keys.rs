@@ -1,4 +1,4 @@
-//! Key products and key switches (ckks.md sections 5 and 6), by digits or by KLSS (section 11).
+//! Key products and key switches, by digits or by KLSS (docs/ckks.md, "Keys and key switching").
 
 use girih_backend::poly::{Basis, Domain, Factor, Term, Value};
 use num_bigint::{BigInt, BigUint};

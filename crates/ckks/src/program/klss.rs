@@ -1,4 +1,4 @@
-//! The basis T of KLSS (ckks.md section 11): found for a set, and checked.
+//! The basis T of KLSS (docs/ckks.md, "Keys and key switching"): found for a set, and checked.
 
 use num_bigint::BigUint;
 
@@ -87,8 +87,8 @@ mod tests {
     use super::*;
     use crate::CkksParameters;
 
-    /// The table of KLSS bases in ckks.md section 11: limbs, alpha, gamma; r'. Chains of its
-    /// other rows are made of CKKS_D40's primes.
+    /// The bases that docs/ckks.md, "Keys and key switching", states: limbs, alpha, gamma; r'.
+    /// Chains of the other rows are made of CKKS_D40's primes.
     #[test]
     fn bases_have_the_number_of_primes_that_the_bound_asks_for() {
         let d40 = ChainShape::from(&CkksParameters::by_name("CKKS_D40").unwrap());

@@ -1,4 +1,4 @@
-//! Down the levels: rescale, level adjust, drop (ckks.md sections 3, 4 and 6).
+//! Down the levels: rescale, level adjust, drop (docs/ckks.md, "Levels and scales").
 
 use girih_backend::poly::{Basis, Value};
 use num_bigint::BigInt;

@@ -1,4 +1,4 @@
-//! Sums, and products with plaintexts and constants (ckks.md section 6).
+//! Sums, and products with plaintexts and constants (docs/ckks.md, "Levels and scales").
 
 use std::sync::Arc;
 

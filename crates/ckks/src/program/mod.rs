@@ -59,7 +59,7 @@ pub use eval_mod::{COSINE, DOUBLE_ANGLE_CONSTANTS, EvalModSteps};
 pub use keys::{Digits, Extended, KeyProduct};
 pub use polynomial::Basis as PolynomialBasis;
 pub use recorder::{
-    KeyKind, Part, PlainPolynomial, Recorded, Recorder, Recording, ResidentRequest,
+    KeyKind, Part, PlainPolynomial, Recorded, RecordedProgram, Recorder, ResidentRequest,
 };
 pub use transform::{DiagonalPlan, LinearTransform};
 pub use transform_rule::TransformRule;

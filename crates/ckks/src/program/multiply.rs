@@ -1,4 +1,4 @@
-//! Products of ciphertexts (ckks.md section 6).
+//! Products of ciphertexts (docs/ckks.md, "Keys and key switching").
 
 use girih_backend::poly::{Term, Value};
 

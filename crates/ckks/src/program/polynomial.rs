@@ -1,4 +1,5 @@
-//! Polynomials in the Chebyshev basis with exact scales (ckks.md section 9; Bossuat et al. 2021).
+//! Polynomials in the Chebyshev basis with exact scales (docs/ckks.md, "Polynomials"; Bossuat et
+//! al. 2021).
 
 use std::collections::BTreeMap;
 

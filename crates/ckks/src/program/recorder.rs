@@ -96,7 +96,7 @@ pub enum ResidentRequest {
         basis: Basis,
     },
     /// The centred lift of a group's residues of a switching key to the basis
-    /// T (ckks.md section 11).
+    /// T (docs/ckks.md, "Keys and key switching").
     Klss {
         /// Which key.
         kind: KeyKind,
@@ -137,7 +137,7 @@ pub struct Recorded {
 
 /// A finished program and what must be resident for it, by resident slot.
 #[derive(Clone, Debug)]
-pub struct Recording {
+pub struct RecordedProgram {
     /// The program. Each input and output ciphertext is two polynomials, b and a.
     pub program: Program,
     /// The polynomials of its resident slots, in order.
@@ -174,7 +174,7 @@ impl Recorder {
     /// Lets key products go by KLSS from here on, or by digits: results are the same.
     ///
     /// # Errors
-    /// When the chain has no basis T, or it is too small for its digits (ckks.md section 11).
+    /// When the chain has no basis T, or it is too small for its digits.
     pub fn use_klss(&mut self, klss: bool) -> Result<(), RecordError> {
         if klss {
             super::klss::check(&self.chain)?;
@@ -253,8 +253,8 @@ impl Recorder {
     }
 
     /// The program and what must be resident for it.
-    pub fn finish(self) -> Recording {
-        Recording { program: self.builder.finish(), residents: self.residents }
+    pub fn finish(self) -> RecordedProgram {
+        RecordedProgram { program: self.builder.finish(), residents: self.residents }
     }
 
     /// The value of a resident polynomial; asked for twice, it is one.

@@ -1,5 +1,5 @@
-//! Linear transforms of slots with double hoisting, and chains of them (ckks.md section 7; the
-//! method is of Bossuat et al. 2021).
+//! Linear transforms of slots with double hoisting, and chains of them (docs/ckks.md, "Linear
+//! transforms"; the method is of Bossuat et al. 2021).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

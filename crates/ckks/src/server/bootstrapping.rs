@@ -112,7 +112,7 @@ impl Bootstrapping {
     }
 
     /// Whether estimates count with any slots: phases make them unlike.
-    fn worst_case(&self) -> bool {
+    pub(super) fn worst_case(&self) -> bool {
         !self.independent_slots && self.phases.is_none()
     }
 
@@ -180,9 +180,10 @@ pub(super) struct RefreshNoise {
 }
 
 impl RefreshNoise {
-    /// What is known after a bootstrapping of slots up to `magnitude`, and a key switch whose error
-    /// has the deviation `switching`.
+    /// What is known after a bootstrapping of slots up to `magnitude`, errors that they have beside,
+    /// and a key switch whose error has the deviation `switching`.
     pub fn after(&self, of: &Tracked, magnitude: f64, switching: f64) -> Tracked {
+        let magnitude = magnitude + of.reach();
         let bootstrapped = of.clone().renewed(salt("bootstrapped", &[]));
         let noisy = bootstrapped.with_noise(self.deviation.hypot(switching));
         if self.any {

@@ -115,6 +115,14 @@ impl Ciphertexts {
         self.known.iter().map(Tracked::coefficient).fold(0.0, f64::max)
     }
 
+    /// The largest magnitude that somebody declared of these very slots, whoever encrypted them or
+    /// by [`Ciphertexts::with_magnitude`]: none where that of one is 1 as everyone encrypts within
+    /// who says nothing, or was computed.
+    pub fn declared_magnitude(&self) -> Option<f64> {
+        let declared = self.known.iter().filter(|known| known.is_stated());
+        declared.map(Tracked::magnitude).reduce(f64::max)
+    }
+
     pub(super) fn known(&self) -> &[Tracked] {
         &self.known
     }

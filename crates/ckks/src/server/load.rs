@@ -18,11 +18,24 @@ use girih_ring::sampler::PublicStream;
 
 /// Choices of a [`ServerKey`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// Operations that run out of levels bootstrap their operands first, which needs slots of
     /// magnitude at most 1 at that point. Off by default: it takes long,
     /// and nothing is to happen unasked.
     pub bootstrap_when_needed: bool,
+    /// Operations whose slots may wrap around modulo the modulus of their level, or leave what a
+    /// function or a bootstrapping takes, are done all the same. Nothing is promised of their
+    /// results and of what is computed of them, 0 bits, until
+    /// [`Ciphertexts::with_estimate`](super::Ciphertexts::with_estimate) says better. Off by
+    /// default: they are refused with [`Error::Room`].
+    pub may_wrap: bool,
+    /// Rotations whose key is missing are composed of those whose keys there are, the fewest that
+    /// do: with keys of 1, 2 and 4, seven slots are three rotations, each with the time and the
+    /// error of one. Linear maps and bootstrappings need their own keys all the same. Off by
+    /// default, since nothing is to take long unasked: they are refused with
+    /// [`Error::MissingKey`].
+    pub compose_rotations: bool,
     /// Recordings of single operations that are kept for later calls, 256 by default; the one
     /// unused for longest goes first.
     pub recordings: usize,
@@ -53,6 +66,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             bootstrap_when_needed: false,
+            may_wrap: false,
+            compose_rotations: false,
             recordings: 256,
             key_switching: None,
             join_digits: None,
@@ -60,6 +75,62 @@ impl Default for Options {
             divide_sines: false,
             device: PolyOptions::default(),
         }
+    }
+}
+
+impl Options {
+    /// The same, operations that run out of levels bootstrapping their operands or not.
+    #[must_use]
+    pub fn with_bootstrap_when_needed(self, bootstrap_when_needed: bool) -> Self {
+        Self { bootstrap_when_needed, ..self }
+    }
+
+    /// The same, operations whose slots may not fit done all the same or not.
+    #[must_use]
+    pub fn with_may_wrap(self, may_wrap: bool) -> Self {
+        Self { may_wrap, ..self }
+    }
+
+    /// The same, rotations composed of those whose keys there are or not.
+    #[must_use]
+    pub fn with_compose_rotations(self, compose_rotations: bool) -> Self {
+        Self { compose_rotations, ..self }
+    }
+
+    /// The same, keeping this many recordings of single operations.
+    #[must_use]
+    pub fn with_recordings(self, recordings: usize) -> Self {
+        Self { recordings, ..self }
+    }
+
+    /// The same with key products this way; `None` takes what was measured.
+    #[must_use]
+    pub fn with_key_switching(self, way: impl Into<Option<KeySwitching>>) -> Self {
+        Self { key_switching: way.into(), ..self }
+    }
+
+    /// The same, digits joined or not; `None` is the set's way.
+    #[must_use]
+    pub fn with_join_digits(self, join: impl Into<Option<bool>>) -> Self {
+        Self { join_digits: join.into(), ..self }
+    }
+
+    /// The same, sums of keys kept on the device or not.
+    #[must_use]
+    pub fn with_sum_keys(self, sum_keys: bool) -> Self {
+        Self { sum_keys, ..self }
+    }
+
+    /// The same, the sines of a bootstrapping divided or not.
+    #[must_use]
+    pub fn with_divide_sines(self, divide_sines: bool) -> Self {
+        Self { divide_sines, ..self }
+    }
+
+    /// The same with these choices of the device.
+    #[must_use]
+    pub fn with_device(self, device: PolyOptions) -> Self {
+        Self { device, ..self }
     }
 }
 

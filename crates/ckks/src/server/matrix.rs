@@ -225,12 +225,13 @@ impl Matrix {
         &self.entries
     }
 
-    /// The rotations whose keys a product with an encrypted vector needs.
+    /// The rotations whose keys a product with an encrypted vector needs: none where all entries
+    /// are 0.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a matrix of zeros.
+    /// None that is known of.
     pub fn rotations(&self) -> Result<Vec<i64>> {
-        let (map, sum) = self.by_diagonals()?;
+        let Some((map, sum)) = self.by_diagonals()? else { return Ok(Vec::new()) };
         let mut rotations = map.rotations();
         rotations.extend((0..sum.width.ilog2()).map(|i| (sum.stride << i) as i64));
         rotations.sort_unstable();
@@ -252,10 +253,18 @@ impl Matrix {
         Ok(rotations)
     }
 
-    /// Padded with zeros to powers of two a x b, as a map of max(a, b) slots. For a < b, every
+    /// Rows and columns, padded with zeros to powers of two.
+    pub(super) fn padded(&self) -> [usize; 2] {
+        [self.rows, self.columns].map(usize::next_power_of_two)
+    }
+
+    /// Padded to a x b, as a map of max(a, b) slots; none of a matrix of zeros. For a < b, every
     /// diagonal holds what a whole row needs only after b/a slots at stride a are added up.
-    pub(super) fn by_diagonals(&self) -> Result<(LinearMap, InnerSum)> {
-        let (a, b) = (self.rows.next_power_of_two(), self.columns.next_power_of_two());
+    pub(super) fn by_diagonals(&self) -> Result<Option<(LinearMap, InnerSum)>> {
+        if self.entries.iter().all(|entry| *entry == Complex64::default()) {
+            return Ok(None);
+        }
+        let [a, b] = self.padded();
         let entry = |r: usize, c: usize| {
             let inside = r < self.rows && c < self.columns;
             if inside { self.entries[r * self.columns + c] } else { Complex64::default() }
@@ -264,7 +273,7 @@ impl Matrix {
         let diagonal = |k: usize| (0..slots).map(|j| entry(j % a, (j + k) % b)).collect();
         let diagonals = (0..a.min(b)).map(|k| (k as i64, diagonal(k)));
         let map = LinearMap::from_diagonals(slots, diagonals.collect::<Vec<(i64, Vec<_>)>>())?;
-        Ok((map, InnerSum { width: (b / a).max(1), stride: a }))
+        Ok(Some((map, InnerSum { width: (b / a).max(1), stride: a })))
     }
 }
 
@@ -332,7 +341,7 @@ mod tests {
             let x: Vec<f64> = (0..columns).map(|i| 1.0 + (i * 7 % 5) as f64).collect();
             let mut padded = x.clone();
             padded.resize(columns.next_power_of_two(), 0.0);
-            let (map, sum) = m.by_diagonals().unwrap();
+            let (map, sum) = m.by_diagonals().unwrap().unwrap();
             let repeated: Vec<f64> = padded.iter().copied().cycle().take(map.slots()).collect();
             let y = map.apply(&repeated);
             for (r, wanted) in product(&m, &x).into_iter().enumerate() {

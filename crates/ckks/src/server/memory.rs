@@ -3,7 +3,9 @@
 
 use super::bootstrapping::Bootstrapping;
 use crate::keys::{KeyKind, KeyRange};
-use crate::program::{BootstrappingPlan, Chain, ChainShape, Recorder, Recording, ResidentRequest};
+use crate::program::{
+    BootstrappingPlan, Chain, ChainShape, RecordedProgram, Recorder, ResidentRequest,
+};
 use crate::{CkksParameters, Encoder, Error, Result};
 use girih_backend::BackendError;
 use girih_backend::poly::{PolyPlan, lower};
@@ -109,7 +111,7 @@ fn recorded(
     chain: &Arc<Chain>,
     of: &BootstrappingPlan,
     keys: &[KeyRange],
-) -> Result<(Recording, usize)> {
+) -> Result<(RecordedProgram, usize)> {
     let mut recorder = Recorder::new(chain.clone());
     recorder.limit_keys(Arc::new(keys.iter().map(|key| (key.kind, key.level)).collect()));
     let start = of.start(chain);

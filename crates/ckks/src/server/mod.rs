@@ -23,7 +23,7 @@
 //!
 //! Errors are tracked by their sources, so that the estimate holds for every program: what both
 //! operands of a sum have of one source adds by magnitude, what is independent by squares
-//! (docs/ckks.md, section 7).
+//! (docs/ckks.md, "Noise").
 
 mod bootstrapping;
 mod builder;
@@ -42,6 +42,7 @@ mod matrix;
 mod memory;
 mod recording;
 mod residents;
+mod room;
 mod tracked;
 mod transfer;
 
@@ -91,6 +92,7 @@ struct Shared {
 ///   that there are.
 /// - [`Error::OutOfLevels`]: too few levels are left.
 /// - [`Error::Level`], [`Error::Scale`]: a level that does not serve, scales that should agree.
+/// - [`Error::Room`]: slots that may wrap around, or leave what a function is made for.
 /// - [`Error::Length`], [`Error::Shape`], [`Error::Value`]: a vector or batch of the wrong length,
 ///   something of the wrong form, a number that is not finite or too large.
 /// - [`Error::OutOfMemory`]: the device's memory ran out; it says what to do.
@@ -113,6 +115,7 @@ impl std::fmt::Debug for ServerKey {
 
 /// What a server key holds on its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryUse {
     /// Bytes in all: keys, encoded vectors, ciphertexts, working memory, tables.
     pub device_bytes: u64,

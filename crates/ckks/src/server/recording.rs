@@ -97,7 +97,8 @@ impl ServerKey {
 
     pub(super) fn prepare(&self, parts: Parts) -> Result<Recording> {
         let shared = self.shared();
-        let residents = shared.library.find(&shared.engine, &parts.recording.residents)?;
+        let found = shared.library.find(&shared.engine, &parts.recording.residents);
+        let residents = found.map_err(|error| with_slots_named(error, parts.bootstrapped))?;
         let bound: Vec<Resident> = residents.iter().map(|r| Resident::clone(r)).collect();
         let routine = shared
             .engine
@@ -119,7 +120,7 @@ impl Recording {
     /// [`ServerKey::estimate`] says.
     ///
     /// # Errors
-    /// [`Error::Length`] for another number of inputs.
+    /// [`Error::Length`] for another number of inputs, [`Error::Room`] for slots that may not fit.
     pub fn estimate(&self, inputs: &[Estimate]) -> Result<Vec<Estimate>> {
         let slots = self.shared.set.slots();
         estimates(slots, &self.tape, &self.inputs, &self.outputs, inputs)
@@ -132,7 +133,7 @@ impl Recording {
     /// [`Error::Length`] for another number of inputs or batches of unequal lengths,
     /// [`Error::Level`], [`Error::Scale`] or [`Error::Shape`] where an input is not what was
     /// declared, [`Error::WrongKey`] for ciphertexts of another key or server,
-    /// and failures of the device.
+    /// [`Error::Room`] for slots that may not fit, and failures of the device.
     pub fn run(&self, inputs: &[&Ciphertexts]) -> Result<Vec<Ciphertexts>> {
         let operands: Vec<_> = inputs.iter().map(|x| Operand::Ciphertexts(x)).collect();
         self.run_operands(&operands)
@@ -201,7 +202,7 @@ impl Recording {
         }
         let mut known: Vec<Vec<Tracked>> = vec![Vec::new(); self.outputs.len()];
         for i in 0..first.len() {
-            let all = self.tape.run(operands.iter().map(|x| self.known(x, i)).collect());
+            let all = self.tape.run(operands.iter().map(|x| self.known(x, i)).collect())?;
             for (known, node) in known.iter_mut().zip(&self.outputs) {
                 known.push(all[node.estimate].clone());
             }
@@ -252,7 +253,7 @@ fn estimates(
         let mask = Mask::of(salt("an input", &[i as u64]));
         Tracked::exact(slots, own, mask, of.magnitude).with_estimate(*of)
     };
-    let all = tape.run(declared.iter().zip(inputs).enumerate().map(known).collect());
+    let all = tape.run(declared.iter().zip(inputs).enumerate().map(known).collect())?;
     Ok(outputs.iter().map(|node| all[node.estimate].estimate()).collect())
 }
 
@@ -265,6 +266,21 @@ impl Recording {
                 Tracked::plain(self.shared.set.slots(), *digest, *magnitude)
             }
         }
+    }
+}
+
+/// Keys of bootstrappings are for one number of slots, which a rotation that is missing does not
+/// say.
+fn with_slots_named(error: Error, bootstrapped: Option<usize>) -> Error {
+    match (error, bootstrapped) {
+        (Error::MissingKey { wanted, mut held }, Some(slots)) => {
+            held += &format!(
+                "; a bootstrapping of {slots} slots is part of this, and `Bootstrapping::keys` \
+                 names the keys for so many"
+            );
+            Error::MissingKey { wanted, held }
+        }
+        (error, _) => error,
     }
 }
 

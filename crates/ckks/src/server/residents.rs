@@ -26,6 +26,9 @@ pub(super) struct Library {
     sums: Mutex<HashMap<ResidentRequest, Weak<Resident>>>,
 }
 
+/// A rotation is composed of so many at most.
+const MOST_ROTATIONS: usize = 16;
+
 /// What an encoded vector is known by.
 type Digest = [u8; 32];
 
@@ -69,6 +72,43 @@ impl Library {
         let same = |&&held: &&usize| held % slots == by && serves(held);
         // The amounts ascend: the smallest is the canonical one if that is there.
         self.rotations.iter().find(same).map_or(wanted, |&held| held as i64)
+    }
+
+    /// The fewest amounts whose keys are there, and which rotate `slots` slots at `level` as `by`
+    /// does one after the other; none where more than [`MOST_ROTATIONS`] would be needed.
+    pub fn rotations(&self, slots: usize, by: i64, level: usize) -> Option<Vec<i64>> {
+        let by = by.rem_euclid(slots as i64) as usize;
+        let serves = |held: &usize| {
+            let kind = KeyKind::rotation(&self.set, *held as i64);
+            kind.and_then(|kind| self.levels.get(&kind)).is_some_and(|&most| level <= most)
+        };
+        let held: Vec<usize> = self.rotations.iter().copied().filter(serves).collect();
+        // Breadth first: by which amount each position was reached.
+        let mut reached: Vec<Option<usize>> = vec![None; slots];
+        let mut ends = vec![0];
+        for _ in 0..MOST_ROTATIONS {
+            let mut next = Vec::new();
+            for &amount in &held {
+                for &from in &ends {
+                    let to = (from + amount) % slots;
+                    if to != 0 && reached[to].is_none() {
+                        reached[to] = Some(amount);
+                        next.push(to);
+                    }
+                }
+            }
+            ends = next;
+            if reached[by].is_some() || ends.is_empty() {
+                break;
+            }
+        }
+        let (mut at, mut amounts) = (by, Vec::new());
+        while at != 0 {
+            let amount = reached[at]?;
+            amounts.push(amount as i64);
+            at = (at + slots - amount % slots) % slots;
+        }
+        Some(amounts)
     }
 
     /// What is asked for, in that order. Encoded vectors and sums of keys that are not there yet

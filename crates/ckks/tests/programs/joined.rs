@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use girih_backend::poly::{Domain, PolyPlan, interpret, lower, run_schedule};
-use girih_ckks::program::{Chain, ChainShape, KeyKind, Part, Recorder, Recording, ResidentRequest};
+use girih_ckks::program::{
+    Chain, ChainShape, KeyKind, Part, RecordedProgram, Recorder, ResidentRequest,
+};
 use girih_ckks::{CkksParameters, NoiseModel};
 
 use crate::support::Keys;
@@ -36,7 +38,7 @@ fn rotation(r: &mut Recorder, level: usize) {
 fn run(
     keys: &Keys,
     chain: &Arc<Chain>,
-    recording: &Recording,
+    recording: &RecordedProgram,
     input: &[Vec<u32>],
 ) -> Vec<Vec<u32>> {
     let residents = keys.residents(chain, recording);

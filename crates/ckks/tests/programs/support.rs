@@ -7,7 +7,7 @@ use girih_backend::poly::{
     HostPolynomials, PolyPlan, ResidentShape, Value, interpret, lower, run_schedule,
 };
 use girih_ckks::program::{
-    BootstrappingShape, Chain, ChainShape, KeyKind, Part, Recorded, Recorder, Recording,
+    BootstrappingShape, Chain, ChainShape, KeyKind, Part, Recorded, RecordedProgram, Recorder,
     ResidentRequest,
 };
 use serde_json::Value as Json;
@@ -139,7 +139,7 @@ impl Keys {
     }
 
     /// What must be resident for a recording.
-    pub fn residents(&self, chain: &Arc<Chain>, recording: &Recording) -> HostPolynomials {
+    pub fn residents(&self, chain: &Arc<Chain>, recording: &RecordedProgram) -> HostPolynomials {
         let shapes = recording.program.residents();
         let polynomials = recording
             .residents
@@ -154,7 +154,7 @@ impl Keys {
     pub fn run(
         &self,
         chain: &Arc<Chain>,
-        recording: &Recording,
+        recording: &RecordedProgram,
         inputs: &[Vec<u32>],
     ) -> Vec<Vec<u32>> {
         let residents = self.residents(chain, recording);

@@ -173,6 +173,7 @@ impl Client {
                 KeyKind::SparseToDense => {
                     self.key(kind, [&sparse, &secret], &full, chain.auxiliary(), &mut keys)
                 }
+                _ => unreachable!("a kind that the reference does not know"),
             }
         }
         keys

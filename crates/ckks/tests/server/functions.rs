@@ -57,6 +57,13 @@ fn closures_become_polynomials() {
     let cx = p.upload_within(&x, 4.0);
     let (y, _) = s.inverse(&cx, 1.0..=4.0, 1e-5).unwrap();
     p.check_within(&y, &mapped(&x, |x| 1.0 / x), 12.0, 4.0);
+    let large: Vec<f64> = x.iter().map(|x| 25e3 * x).collect();
+    let cl = p.upload_within(&large, 1e5);
+    let (y, poly) = s.relative_inverse(&cl, 25e3..=1e5, 1e-4).unwrap();
+    p.check_within(&y, &mapped(&large, |x| 1.0 / x), 12.0, 6.0);
+    let relative = p.values(&y).into_iter().zip(&large).map(|(y, x)| (y.re * x - 1.0).abs());
+    let relative = relative.fold(0.0, f64::max);
+    assert!(relative < 1e-4 + 1e5 * 2f64.powi(-27), "{relative}, degree {}", poly.degree());
     let (y, _) = s.sqrt(&cx, 1.0..=4.0, 1e-6).unwrap();
     p.check_within(&y, &mapped(&x, f64::sqrt), 12.0, 4.0);
     // What the levels do not allow.
@@ -78,8 +85,12 @@ fn closures_become_polynomials() {
 fn slots_outside_the_interval_come_out_wrong() {
     let p = pair(&[]);
     let x = [0.5, -0.5, 0.9, 1.5];
-    let (y, polynomial) =
-        p.server.function(&p.upload_within(&x, 1.5), f64::exp, -1.0..=1.0, 1e-4).unwrap();
+    let cx = p.upload_within(&x, 1.5);
+    let fit = |cx| p.server.function(cx, f64::exp, -1.0..=1.0, 1e-4);
+    // What was declared speaks against it; a wrong word is believed.
+    let error = fit(&cx).map(|_| ()).unwrap_err();
+    assert!(matches!(error, Error::Room { .. }), "{error}");
+    let (y, polynomial) = fit(&cx.with_magnitude(1.0).unwrap()).unwrap();
     let found = p.values(&y);
     let estimate = y.estimate();
     let allowed = 12.0 * estimate.deviation + estimate.bias;

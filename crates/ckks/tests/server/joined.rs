@@ -20,7 +20,7 @@ fn small(options: Options) -> Pair {
 #[test]
 fn sets_and_options_say_whether() {
     let joins = |name: &str, join_digits| {
-        let options = Options { join_digits, ..Options::default() };
+        let options = Options::default().with_join_digits(join_digits);
         pair_of(name, Vec::new(), options).server.joins_digits()
     };
     assert!(joins(SET, None) && !joins(SET, Some(false)));
@@ -85,14 +85,14 @@ fn bootstrappings_join_digits() {
     assert!(deviation(&joined) < estimate.deviation, "{}", deviation(&joined));
     let klss = Some(KeySwitching::klss(&set));
     for (what, keys, options) in [
-        ("key by key", &whole, Options { sum_keys: false, ..Options::default() }),
+        ("key by key", &whole, Options::default().with_sum_keys(false)),
         ("keys for their levels", &parts, Options::default()),
-        ("KLSS", &parts, Options { key_switching: klss, ..Options::default() }),
+        ("KLSS", &parts, Options::default().with_key_switching(klss)),
     ] {
         let (other, _) = run(keys, options);
         assert!(other.b() == joined.b() && other.a() == joined.a(), "{what}");
     }
-    let (apart, _) = run(&whole, Options { join_digits: Some(false), ..Options::default() });
+    let (apart, _) = run(&whole, Options::default().with_join_digits(false));
     assert!(apart.b() != joined.b());
     let ratio = deviation(&joined) / deviation(&apart);
     assert!((0.5..2.0).contains(&ratio), "{ratio}");

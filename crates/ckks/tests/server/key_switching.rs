@@ -14,8 +14,8 @@ fn products_and_rotations_are_the_same_words_by_klss() {
     let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]).unwrap();
     let keys = EvaluationKeys::generate(&client, kinds(&set, &[1, 3]), &NoProgress).unwrap();
     let x = client.encrypt_at(&complex(512, 1), 3).unwrap();
-    let words = |switching| -> Vec<Vec<u32>> {
-        let options = Options { key_switching: switching, ..Options::default() };
+    let words = |switching: Option<KeySwitching>| -> Vec<Vec<u32>> {
+        let options = Options::default().with_key_switching(switching);
         let s = server_of(&keys, options);
         assert_eq!(s.key_switching(), switching.unwrap_or(KeySwitching::Hybrid));
         let x = s.upload(std::slice::from_ref(&x)).unwrap();

@@ -9,5 +9,6 @@ mod joined;
 mod key_switching;
 mod random_programs;
 mod recordings;
+mod room;
 mod slots;
 mod support;

@@ -72,7 +72,7 @@ fn encoded_vectors_are_shared_and_leave_with_the_last_recording() {
 
 #[test]
 fn recordings_of_single_operations_are_kept_up_to_a_limit() {
-    let options = girih_ckks::server::Options { recordings: 2, ..Default::default() };
+    let options = girih_ckks::server::Options::default().with_recordings(2);
     let p = crate::support::pair_of(crate::support::SMALL, Vec::new(), options);
     let x = p.upload(&[0.5]);
     for c in [1.0, 2.0, 3.0, 2.0] {

@@ -1,9 +1,10 @@
 //! Rotations, sums over slots, linear maps, matrices.
 
-use girih_ckks::server::{Estimate, LinearMap, Matrix};
-use girih_ckks::{Complex64, Error};
+use girih_backend::NoProgress;
+use girih_ckks::server::{Estimate, LinearMap, Matrix, Options};
+use girih_ckks::{CkksParameters, Complex64, Error, EvaluationKeys, KeyKind};
 
-use crate::support::{complex, numbers, pair, to_complex};
+use crate::support::{SMALL, complex, kinds, numbers, pair, pair_of, server_of, to_complex};
 
 fn rotated<T: Copy>(x: &[T], by: i64) -> Vec<T> {
     (0..x.len() as i64).map(|j| x[(j + by).rem_euclid(x.len() as i64) as usize]).collect()
@@ -48,6 +49,51 @@ fn missing_keys_are_named_with_those_that_there_are() {
     let Error::MissingKey { wanted, held } = &error else { panic!("{error}") };
     assert_eq!((wanted.as_str(), held.as_str()), ("multiplication", "none"));
     assert!(matches!(bare.server.conjugate(&cx), Err(Error::MissingKey { .. })));
+}
+
+/// By choice rotations are made of those whose keys there are, the fewest.
+#[test]
+fn rotations_are_composed_of_those_there_are() {
+    let set = CkksParameters::by_name(SMALL).unwrap();
+    let keys = || kinds(&set, &[1, 2, 4]);
+    let composing = Options::default().with_compose_rotations(true);
+    let p = pair_of(SMALL, keys(), composing.clone());
+    let s = &p.server;
+    let x = complex(16, 24);
+    let cx = p.upload(&x);
+    let one = s.rotate(&cx, 4).unwrap().estimate().deviation;
+    for by in 0..16 {
+        let y = s.rotate(&cx, by).unwrap();
+        p.check_within(&y, &rotated(&x, by), 12.0, 8.0);
+        // Four is one rotation, seven are three, and 15 are five: 4 + 4 + 4 + 2 + 1.
+        let more = y.estimate().deviation.powi(2) - cx.estimate().deviation.powi(2);
+        let each = one.powi(2) - cx.estimate().deviation.powi(2);
+        let count = [0, 1, 1, 2, 1, 2, 2, 3, 2, 3, 3, 4, 3, 4, 4, 5][by as usize];
+        assert_eq!((more / each).round(), f64::from(count), "{by}: {}", more / each);
+    }
+    for (y, by) in s.rotate_many(&cx, &[7, 0, -3]).unwrap().iter().zip([7, 0, -3]) {
+        p.check_within(y, &rotated(&x, by), 12.0, 8.0);
+    }
+    // The sum over 16 slots takes rotations by 1, 2, 4 and 8.
+    let sum = s.inner_sum(&cx, 16, 1).unwrap();
+    p.check_within(&sum, &[x.iter().sum::<Complex64>()], 12.0, 8.0);
+    // No more than sixteen of them: 511 would be 129.
+    let full = p.upload(&complex(512, 25));
+    let error = s.rotate(&full, -1).unwrap_err();
+    let Error::MissingKey { wanted, .. } = &error else { panic!("{error}") };
+    assert_eq!(wanted, "rotations by -1");
+    // Keys that end below the level serve no rotation there.
+    let low = [KeyKind::rotation(&set, 1).unwrap().up_to(2)];
+    let low = EvaluationKeys::generate(&p.client, low, &NoProgress).unwrap();
+    let low = server_of(&low, composing);
+    let host = |level| p.client.encrypt_at(&x, level).unwrap();
+    let up = |level| low.upload(&[host(level)]).unwrap();
+    assert!(low.rotate(&up(2), 3).is_ok());
+    assert!(low.rotate(&up(3), 3).is_err());
+    // Nothing of it unasked.
+    let plain = pair_of(SMALL, keys(), Options::default());
+    let error = plain.server.rotate(&plain.upload(&x), 3).unwrap_err();
+    assert!(matches!(error, Error::MissingKey { .. }), "{error}");
 }
 
 #[test]
@@ -168,7 +214,40 @@ fn matrices_times_vectors() {
             .collect();
         wanted.resize(rows.next_power_of_two(), Complex64::default());
         p.check_within(&y, &wanted, 12.0, 8.0);
+        // Of as many slots as there are columns, which repeat.
+        let y = p.server.matrix_vector(&m, &p.upload(&padded)).unwrap();
+        assert_eq!(y.slots(), slots);
+        p.check_within(&y, &wanted, 12.0, 8.0);
     }
+}
+
+/// More rows than the vector has slots, fewer slots than columns, and nothing but zeros.
+#[test]
+fn matrices_of_any_shape_serve() {
+    let m = Matrix::new(5, 3, &numbers(15, 42)).unwrap();
+    let p = pair(&m.rotations().unwrap());
+    let x = [0.5, -0.25, 1.0, 0.0];
+    let y = p.server.matrix_vector(&m, &p.upload(&x)).unwrap();
+    let rows = m.entries().chunks(3);
+    let mut wanted: Vec<Complex64> =
+        rows.map(|row| row.iter().zip(x).map(|(m, x)| m * x).sum()).collect();
+    wanted.resize(8, Complex64::default());
+    p.check_within(&y, &wanted, 12.0, 8.0);
+    let error = p.server.matrix_vector(&m, &p.upload(&x[..2])).unwrap_err().to_string();
+    assert!(error.contains("3 columns need a vector of 4 slots"), "{error}");
+    let ones = (0..8).map(|by| (by, vec![1.0; 8])).collect::<Vec<_>>();
+    let map = LinearMap::from_diagonals(8, ones).unwrap();
+    let error = p.server.linear_transform(&p.upload(&x), &map).unwrap_err().to_string();
+    assert!(error.contains("with_slots(8)"), "{error}");
+
+    let zeros = Matrix::new(5, 3, &[0.0; 15]).unwrap();
+    assert!(zeros.rotations().unwrap().is_empty());
+    let cx = p.upload(&x);
+    let y = p.server.matrix_vector(&zeros, &cx).unwrap();
+    assert_eq!((y.level(), y.slots()), (cx.level() - 1, 8));
+    assert!(p.values(&y).iter().all(|y| y.norm() < 1e-9));
+    assert_eq!(y.estimate().magnitude, 0.0);
+    assert!(p.server.matrix_vector(&zeros, &p.upload_at(&x, 0)).is_err());
 }
 
 #[test]

@@ -86,15 +86,13 @@ impl Loader for BootstrapLoader {
             plans.into_iter().map(move |plan| (transform, plan))
         };
         let all = std::iter::once(preferred).chain(other).flat_map(of);
-        let options = |(transform, plan)| LoadOptions {
-            transform: Some(transform),
-            plan,
-            ..Default::default()
+        let options = |(transform, plan): (Transform, PlanRequest)| {
+            LoadOptions::default().with_transform(transform).with_plan(plan)
         };
         let all: Vec<LoadOptions> = all.map(options).collect();
         if all.is_empty() {
             // What one block cannot run has one way: over a cluster.
-            return Ok(vec![LoadOptions { transform: Some(preferred), ..Default::default() }]);
+            return Ok(vec![LoadOptions::default().with_transform(preferred)]);
         }
         Ok(all)
     }

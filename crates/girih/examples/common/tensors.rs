@@ -42,7 +42,8 @@ impl Tensors {
             if name == "__metadata__" {
                 notes = serde_json::from_value(entry).map_err(|e| format!("its notes: {e}"))?;
             } else {
-                let entry = Entry::read(entry, data.len()).map_err(|why| format!("{name}: {why}"));
+                let entry =
+                    Entry::read(entry, data.len()).map_err(|why| format!("{name:?}: {why}"));
                 entries.push((name, entry?));
             }
         }
@@ -51,12 +52,12 @@ impl Tensors {
         for pair in entries.windows(2) {
             let [(a, first), (b, second)] = pair else { continue };
             if second.data_offsets[0] < first.data_offsets[1] {
-                return Err(format!("bytes of {a} and of {b} are the same: {second:?}"));
+                return Err(format!("bytes of {a:?} and of {b:?} are the same: {second:?}"));
             }
         }
         let mut tensors = BTreeMap::new();
         for (name, entry) in entries {
-            let tensor = entry.tensor(data).map_err(|why| format!("{name}: {why}"))?;
+            let tensor = entry.tensor(data).map_err(|why| format!("{name:?}: {why}"))?;
             tensors.insert(name, tensor);
         }
         Ok(Self { notes, tensors })
@@ -105,7 +106,7 @@ impl Entry {
         let (size, _) = entry.format()?;
         let count = shape.iter().try_fold(size, |product, &n| product.checked_mul(n));
         if count != Some(end - start) {
-            return Err(format!("{} bytes for {dtype} of the shape {shape:?}", end - start));
+            return Err(format!("{} bytes for {dtype:?} of the shape {shape:?}", end - start));
         }
         Ok(entry)
     }
@@ -116,7 +117,7 @@ impl Entry {
             "F32" => (4, |b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
             "F16" => (2, |b| half(u16::from_le_bytes([b[0], b[1]]))),
             "U8" => (1, |b| f64::from(b[0])),
-            other => return Err(format!("numbers are {other}, and F32, F16 and U8 are read")),
+            other => return Err(format!("numbers are {other:?}, and F32, F16 and U8 are read")),
         })
     }
 

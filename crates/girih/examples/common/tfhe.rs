@@ -1,7 +1,7 @@
 //! Keys of a TFHE example.
 
 use super::common::{Bar, Failure, Options};
-use girih::prelude::*;
+use girih::tfhe::prelude::*;
 
 /// The owner of the data and whoever computes, in one program for once.
 pub struct Parties {
@@ -21,7 +21,7 @@ impl Parties {
     pub fn start_with(
         options: &Options,
         default_set: &str,
-        more: impl FnOnce(&ClientKey, EvaluationKeys) -> girih::Result<EvaluationKeys>,
+        more: impl FnOnce(&ClientKey, EvaluationKeys) -> girih::tfhe::Result<EvaluationKeys>,
     ) -> Result<Self, Failure> {
         let device = options.open()?;
         let set = ParameterSet::by_name(options.set(default_set))?;

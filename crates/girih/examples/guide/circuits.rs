@@ -1,8 +1,7 @@
 //! Docs: docs/guide/circuits.md.
 
 use super::Failure;
-use girih::circuit::prelude::*;
-use girih::prelude::*;
+use girih::tfhe::prelude::*;
 
 pub fn run(set: &str) -> Result<(), Failure> {
     let set = ParameterSet::by_name(set)?;
@@ -10,7 +9,7 @@ pub fn run(set: &str) -> Result<(), Failure> {
     let keys = EvaluationKeys::generate(&client, &NoProgress)?;
     let server = Device::open("cpu")?.load(&keys)?;
     // ANCHOR: adder
-    let netlist = generate::adder(4, false);
+    let netlist = circuit::generate::adder(4, false);
     let circuit = Circuit::new(&netlist, &set)?;
     println!("{} bootstrappings in {} levels", circuit.bootstraps(), circuit.depth());
 

@@ -1,7 +1,7 @@
 //! Docs: docs/guide/first-gate.md.
 
 // ANCHOR: program
-use girih::prelude::*;
+use girih::tfhe::prelude::*;
 
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The owner of the data.

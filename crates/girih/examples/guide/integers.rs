@@ -1,7 +1,7 @@
 //! Docs: docs/guide/integers.md and docs/integers.md.
 
 // ANCHOR: program
-use girih::integer::prelude::*;
+use girih::tfhe::prelude::*;
 
 pub fn run(set: &str) -> Result<(), Box<dyn std::error::Error>> {
     let set = ParameterSet::by_name(set)?; // TFHERS_2_2_GROUP_2

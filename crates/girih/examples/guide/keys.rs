@@ -1,7 +1,7 @@
 //! Docs: docs/guide/keys.md.
 
 use super::Failure;
-use girih::prelude::*;
+use girih::tfhe::prelude::*;
 
 pub fn run(set: &str) -> Result<(), Failure> {
     let set = ParameterSet::by_name(set)?;

@@ -1,7 +1,7 @@
 //! Docs: docs/guide/large-messages.md.
 
 use super::Failure;
-use girih::prelude::*;
+use girih::tfhe::prelude::*;
 
 pub fn run(insecure: bool) -> Result<(), Failure> {
     if insecure {

@@ -530,42 +530,42 @@ impl CkksCiphertexts {
         self.one(py, &Operation::Relu(range, Arc::clone(&sign.get().0)))
     }
 
-    /// 1 where x > y and 0 where x < y, for |x - y| up to range.
-    #[pyo3(signature = (other, sign, *, range = 1.0))]
+    /// 1 where x > y and 0 where x < y, for |x - y| up to apart.
+    #[pyo3(signature = (other, sign, *, apart = 1.0))]
     fn compare(
         &self,
         py: Python<'_>,
         other: &Bound<'_, Self>,
         sign: &Bound<'_, CompositeSign>,
-        range: f64,
+        apart: f64,
     ) -> PyResult<Self> {
-        let operation = Operation::Compare(range, Arc::clone(&sign.get().0));
+        let operation = Operation::Compare(apart, Arc::clone(&sign.get().0));
         Self::perform(py, &operation, &[self, other.get()])
     }
 
-    /// The larger of x and y in every slot, for |x - y| up to range.
-    #[pyo3(signature = (other, sign, *, range = 1.0))]
+    /// The larger of x and y in every slot, for |x - y| up to apart.
+    #[pyo3(signature = (other, sign, *, apart = 1.0))]
     fn maximum(
         &self,
         py: Python<'_>,
         other: &Bound<'_, Self>,
         sign: &Bound<'_, CompositeSign>,
-        range: f64,
+        apart: f64,
     ) -> PyResult<Self> {
-        let operation = Operation::Max(range, Arc::clone(&sign.get().0));
+        let operation = Operation::Max(apart, Arc::clone(&sign.get().0));
         Self::perform(py, &operation, &[self, other.get()])
     }
 
-    /// The smaller of x and y in every slot, for |x - y| up to range.
-    #[pyo3(signature = (other, sign, *, range = 1.0))]
+    /// The smaller of x and y in every slot, for |x - y| up to apart.
+    #[pyo3(signature = (other, sign, *, apart = 1.0))]
     fn minimum(
         &self,
         py: Python<'_>,
         other: &Bound<'_, Self>,
         sign: &Bound<'_, CompositeSign>,
-        range: f64,
+        apart: f64,
     ) -> PyResult<Self> {
-        let operation = Operation::Min(range, Arc::clone(&sign.get().0));
+        let operation = Operation::Min(apart, Arc::clone(&sign.get().0));
         Self::perform(py, &operation, &[self, other.get()])
     }
 
@@ -609,6 +609,13 @@ impl CkksCiphertexts {
     /// promise that it repeats.
     fn with_slots(&self, py: Python<'_>, slots: usize) -> PyResult<Self> {
         self.one(py, &Operation::WithSlots(slots))
+    }
+
+    /// The same ciphertexts with the promise that no slot is larger than `magnitude`. Bounds of
+    /// errors, and whether slots fit, are computed from what operands may reach; whoever knows
+    /// better says so.
+    fn with_magnitude(&self, py: Python<'_>, magnitude: f64) -> PyResult<Self> {
+        self.one(py, &Operation::WithMagnitude(magnitude))
     }
 
     fn __bool__(&self) -> PyResult<bool> {

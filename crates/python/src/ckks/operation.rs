@@ -61,11 +61,13 @@ pub enum Operation {
     DropTo(usize),
     /// The same ciphertexts with so many slots.
     WithSlots(usize),
+    /// The same ciphertexts with the promise that no slot is larger.
+    WithMagnitude(f64),
 }
 
 /// The call of an operation that servers and builders have by one name.
 macro_rules! call {
-    ($operation:expr, $on:expr, $x:expr, $with_slots:expr) => {
+    ($operation:expr, $on:expr, $x:expr, $with_slots:expr, $with_magnitude:expr) => {
         match $operation {
             Operation::Add => $on.add(&$x[0], &$x[1]),
             Operation::Sub => $on.sub(&$x[0], &$x[1]),
@@ -93,6 +95,7 @@ macro_rules! call {
             Operation::MetaBootstrap(bits, how) => $on.meta_bootstrap(&$x[0], *bits, how),
             Operation::DropTo(level) => $on.drop_to(&$x[0], *level),
             Operation::WithSlots(slots) => $with_slots(*slots),
+            Operation::WithMagnitude(magnitude) => $with_magnitude(*magnitude),
         }
     };
 }
@@ -103,7 +106,8 @@ impl Operation {
     /// # Errors
     /// Those of the operation.
     pub fn compute(&self, server: &ServerKey, inputs: &[&Ciphertexts]) -> Result<Ciphertexts> {
-        call!(self, server, inputs, |slots| inputs[0].with_slots(slots))
+        let x = inputs[0];
+        call!(self, server, inputs, |n| x.with_slots(n), |most| x.with_magnitude(most))
     }
 
     /// Records it.
@@ -111,6 +115,8 @@ impl Operation {
     /// # Errors
     /// Those of the operation.
     pub fn record(&self, builder: &mut Builder<'_>, inputs: &[Node]) -> Result<Node> {
-        call!(self, builder, inputs, |slots| builder.with_slots(&inputs[0], slots))
+        let x = &inputs[0];
+        call!(self, builder, inputs, |slots| builder.with_slots(x, slots), |magnitude| builder
+            .with_magnitude(x, magnitude))
     }
 }

@@ -94,19 +94,25 @@ fn declared(set: &Set, input: &Bound<'_, PyAny>) -> PyResult<(usize, f64, usize)
 impl CkksServerKey {
     #[new]
     #[pyo3(signature = (
-        keys, device = None, *, bootstrap_when_needed = false, progress = None
+        keys, device = None, *, bootstrap_when_needed = false, compose_rotations = false,
+        may_wrap = false, progress = None
     ))]
     fn new(
         py: Python<'_>,
         keys: &Bound<'_, CkksEvaluationKeys>,
         device: Option<&str>,
         bootstrap_when_needed: bool,
+        compose_rotations: bool,
+        may_wrap: bool,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let keys = Arc::clone(&keys.get().0);
         let loaded = supervise(py, progress, |progress| {
             let device = device::open(device)?;
-            let options = Options { bootstrap_when_needed, ..Options::default() };
+            let options = Options::default()
+                .with_bootstrap_when_needed(bootstrap_when_needed)
+                .with_compose_rotations(compose_rotations)
+                .with_may_wrap(may_wrap);
             let key = server::ServerKey::load(device.backend(), &keys, &options, progress)?;
             Outcome::Ok(Loaded { key, device: device.info().id.clone() })
         })?;

@@ -44,7 +44,7 @@ impl IntegerServerKey {
         let keys = Arc::clone(&keys.get().0);
         let loaded = supervise(py, progress, |progress| {
             let device = device::open(device)?;
-            let options = LoadOptions { transform, ..LoadOptions::default() };
+            let options = LoadOptions::default().with_transform(transform);
             let key = device.loader().options(options).progress(progress).load(keys.as_ref())?;
             if let Some(bound) = log2_failure {
                 key.limit_failure(bound)?;

@@ -255,7 +255,7 @@ impl LargeServerKey {
         let (keys, transform) = (Arc::clone(&keys.get().keys), Some(keys.get().transform));
         supervise(py, progress, |progress| {
             let device = device::open(device)?;
-            let options = LoadOptions { transform, ..LoadOptions::default() };
+            let options = LoadOptions::default().with_transform(transform);
             let server = device.loader().options(options).progress(progress).load(keys.as_ref())?;
             let sets = keys.keys().iter().map(tfhe::EvaluationKeys::set);
             let device_bytes = sets.map(tfhe::EvaluationKeys::expanded_bytes).sum();

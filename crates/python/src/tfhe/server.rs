@@ -248,7 +248,7 @@ impl ServerKey {
         let keys = Arc::clone(&keys.get().0);
         let loaded = supervise(py, progress, |progress| {
             let device = device::open(device)?;
-            let options = LoadOptions { transform, ..LoadOptions::default() };
+            let options = LoadOptions::default().with_transform(transform);
             let key = device.loader().options(options).progress(progress).load(keys.as_ref())?;
             Outcome::Ok(Loaded { key, device: device.info().id.clone() })
         })?;

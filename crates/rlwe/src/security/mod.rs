@@ -46,7 +46,7 @@ impl LweProblem {
 
 /// Bits of security of the weakest of several problems.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct SecurityEstimate {
     /// Against the primal attack (uSVP) with the BDGL16 cost model.
     pub usvp_bdgl16: f64,
     /// Against the cheapest attack that is computed with the MATZOV cost model: against dense
@@ -54,7 +54,7 @@ pub struct Estimate {
     pub cheapest_matzov: f64,
 }
 
-impl Estimate {
+impl SecurityEstimate {
     /// Of all `problems` that a set publishes samples of; infinite for none.
     pub fn of(problems: &[LweProblem]) -> Self {
         let least = |bits: f64, problem: &LweProblem| bits.min(problem.usvp_bdgl16());
@@ -115,12 +115,14 @@ mod tests {
     fn the_weakest_problem_decides() {
         let weak = LweProblem { dimension: 503, log2_modulus: 14.0, error: 3.19, secret: Ternary };
         let strong = LweProblem { dimension: 600, ..weak };
-        let both = Estimate::of(&[strong, weak]);
-        assert_eq!(both, Estimate::of(&[weak]));
+        let both = SecurityEstimate::of(&[strong, weak]);
+        assert_eq!(both, SecurityEstimate::of(&[weak]));
         assert_eq!(both.cheapest_matzov, weak.cheapest_matzov());
         let sparse = LweProblem { secret: FixedWeight(16), ..strong };
-        assert!(Estimate::of(&[weak, sparse]).cheapest_matzov < both.cheapest_matzov - 20.0);
-        assert_eq!(Estimate::of(&[]).usvp_bdgl16, f64::INFINITY);
+        assert!(
+            SecurityEstimate::of(&[weak, sparse]).cheapest_matzov < both.cheapest_matzov - 20.0
+        );
+        assert_eq!(SecurityEstimate::of(&[]).usvp_bdgl16, f64::INFINITY);
     }
 
     #[test]

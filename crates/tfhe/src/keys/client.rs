@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 /// leaves its owner.
 ///
 /// It holds r independent LWE secrets of n coefficients and r GLWE secrets of k polynomials
-/// (tfhe.md section 1); they are wiped when it is dropped and never printed.
+/// (docs/tfhe.md, "Objects"); they are wiped when it is dropped and never printed.
 pub struct ClientKey {
     set: ParameterSet,
     id: KeyId,

@@ -24,7 +24,7 @@
 //! let gadgets = parameters.gadgets(&[LargeOperation::Sign], 17, Transform::Fft)?;
 //! let keys = LargeKeys::generate(&parameters, &client, &gadgets, &NoProgress)?;
 //!
-//! let options = LoadOptions { transform: Some(Transform::Fft), ..LoadOptions::default() };
+//! let options = LoadOptions::default().with_transform(Transform::Fft);
 //! let server = LargeServer::load(&girih_cpu::CpuBackend::new(), &keys, &options, &NoProgress)?;
 //! assert_eq!(client.decrypt_bits(&server.less(&a, &b)?)?, [true, false]);
 //! assert_eq!(parameters.decrypt(&client, &server.floor(&b, 4)?)?, [688, 0]);

@@ -23,6 +23,7 @@ pub struct LargeParameters {
 
 /// A large-precision function, as costs and failures are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LargeOperation {
     /// [`LargeServer::floor`](super::LargeServer::floor).
     Floor,

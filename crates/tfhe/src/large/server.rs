@@ -41,7 +41,7 @@ impl LargeServer {
         else {
             return error::mismatch(format!("{} names no transform", backend.info().id));
         };
-        let options = LoadOptions { transform: Some(transform), ..options.clone() };
+        let options = options.clone().with_transform(transform);
         let mut servers: Vec<Option<ServerKey>> = Vec::with_capacity(parameters.sets().len());
         for set in parameters.sets() {
             let load = |key| match servers.iter().flatten().next() {

@@ -1,7 +1,8 @@
 //! The noise model: exact variances of everything a bootstrapping adds,
 //! and what they mean for failures.
 //!
-//! Variances are those of tfhe.md's section 5, written out at [`NoiseModel::new`]; [`measure()`]
+//! Variances are those of docs/tfhe.md, "Noise model", written out
+//! at [`NoiseModel::new`]; [`measure()`]
 //! checks them on a device. BOLT-FHE's eq. (15) is a bound on the accumulator noise that counts the
 //! key noise three times over.
 
@@ -102,11 +103,12 @@ impl NoiseModel {
     ///
     /// Before a step rounds, that error has deviation `e = c u sqrt(K N sum_l R_l^2) M / 6` with u
     /// = 2^-53, c = 4.4 (3.0 to 4.3 measured) and digits of range R_l, in units of the key modulus
-    /// M (tfhe.md section 4; for MR the one range is Q, and e is scaled by Q/T). Rounding to
+    /// M (docs/tfhe.md, "The error of the f64 transform"; for MR the one range is Q, and e is
+    /// scaled by Q/T). Rounding to
     /// integers takes it away from GD where e is small; the accumulator's phase sees it `1 + k N
     /// s2` times in each of n / g steps. c was measured with two GGSW ciphertexts; the variance
     /// grows with their number. With a binary secret of the ring the first step counts more
-    /// than any other (tfhe.md section 4, too): the model takes the table that makes most of it.
+    /// than any other (same page): the model takes the table that makes most of it.
     ///
     /// A key rounded by d bits ([`BootstrapShape::transform_rounding`]) makes products err with
     /// `e^2 = 2 G K N L (4^d / 12) (B^2 / 12)`, which phases see as often, and in the first step as
@@ -374,7 +376,7 @@ fn digit_squares(shape: &BootstrapShape, moduli: Moduli) -> f64 {
 /// secret is large at that very frequency: its mean of 1/2 makes |S(z)|^2 = (N / pi)^2, of N^2 / 2
 /// in all. With |v| <= Q/4 at most |v(z)|^2 = (N Q / 2 pi)^2 in each of r slots, white digits
 /// having K N Q^2 / 12, so of an error in proportion to the spectrum a phase gets `6 k r N^2 /
-/// (pi^4 K)` times e^2 (tfhe.md, section 4).
+/// (pi^4 K)` times e^2 (docs/tfhe.md, "The error of the f64 transform").
 fn first_step(shape: &BootstrapShape, ring_secret: SecretKind) -> f64 {
     match ring_secret {
         SecretKind::Ternary => 0.0,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Mode, ParameterLiteral};
 
-/// A row of tfhe.md's section 5: set, packing, dropped digits, sigma_acc, sigma_out, log2
+/// A row of docs/tfhe.md, "Noise model": set, packing, dropped digits, sigma_acc, sigma_out, log2
 /// p_fail, each as printed there.
 type Row = (&'static str, usize, i64, &'static str, &'static str, &'static str);
 
@@ -35,7 +35,7 @@ fn row_set(name: &str, packing: usize, dropped: i64) -> ParameterSet {
         ParameterSet::by_name(name).expect("built in").with_packing(packing).expect("1 to 16");
     let literal = set.literal();
     match literal.mode {
-        Mode::GD if literal.dropped != Some(dropped) => {
+        Mode::Gd if literal.dropped != Some(dropped) => {
             let name = format!("{name}_{dropped}_DROPPED");
             ParameterSet::new(&ParameterLiteral { name, dropped: Some(dropped), ..literal })
                 .expect("valid")
@@ -87,10 +87,10 @@ fn exact_moduli_move_the_table_by_less_than_a_percent() {
     }
 }
 
-/// tfhe.md section 4: exact for GD on one word; below 0.5 % of the noise of M1, M3..M6; 28 %
-/// for M2; outputs as good as unchanged.
+/// docs/tfhe.md, "The error of the f64 transform": exact for GD on one word; below 0.5 % of the
+/// noise of M1, M3..M6; 28 % for M2; outputs as good as unchanged.
 #[test]
-fn the_f64_transform_adds_what_section_4_says() {
+fn the_f64_transform_adds_what_the_page_says() {
     for (name, least, most) in [
         ("G1", 0.0, 0.0),
         ("G3", 0.0, 0.0),

@@ -202,7 +202,7 @@ impl Row {
         let insecure = self.claim == 0;
         let mut literal = ParameterLiteral {
             name: self.name.into(),
-            mode: Mode::GD,
+            mode: Mode::Gd,
             secret: match self.accumulator {
                 Torus(..) => SecretKind::Binary,
                 // Grouped toys are binary, as everything that is grouped.
@@ -241,13 +241,13 @@ impl Row {
                 literal.dropped_bits = Some(dropped_bits);
             }
             Mr(log2_q, log2_t, words) => {
-                literal.mode = Mode::MR;
+                literal.mode = Mode::Mr;
                 literal.log2_accumulator_modulus = log2_q;
                 literal.log2_key_modulus = Some(log2_t);
                 literal.words = (words[0] > 0).then(|| words.to_vec());
             }
             Torus(log2_base, digits, lwe, glwe) => {
-                literal.mode = Mode::TORUS;
+                literal.mode = Mode::Torus;
                 literal.log2_accumulator_modulus = 64;
                 literal.base_g = Some(1 << log2_base);
                 literal.digits = Some(digits);

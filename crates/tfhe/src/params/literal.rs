@@ -9,11 +9,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// Gadget decomposition.
-    GD,
+    #[serde(rename = "GD")]
+    Gd,
     /// Modulus raising.
-    MR,
+    #[serde(rename = "MR")]
+    Mr,
     /// The native torus: modulus 2^64, closest-representative digits, key switch first.
-    TORUS,
+    #[serde(rename = "TORUS")]
+    Torus,
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Gd => "GD",
+            Self::Mr => "MR",
+            Self::Torus => "TORUS",
+        })
+    }
 }
 
 /// A parameter set as anyone can write it down; nothing in it is checked until

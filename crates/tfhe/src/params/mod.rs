@@ -5,7 +5,7 @@ mod judged;
 mod literal;
 mod security;
 
-pub use girih_rlwe::security::Estimate;
+pub use girih_rlwe::security::SecurityEstimate;
 pub use literal::{Mode, ParameterLiteral};
 pub use security::Security;
 
@@ -157,9 +157,9 @@ impl ParameterSet {
             return Err(ShapeError::new("q", literal.q, format!("{}, at least 8", q_rule())).into());
         }
         let (gadget, key_modulus) = match literal.mode {
-            Mode::GD => gd(literal, size)?,
-            Mode::MR => mr(literal, size)?,
-            Mode::TORUS => torus(literal, size)?,
+            Mode::Gd => gd(literal, size)?,
+            Mode::Mr => mr(literal, size)?,
+            Mode::Torus => torus(literal, size)?,
         };
         let errors = errors(literal)?;
         let shape = BootstrapShape {
@@ -213,7 +213,7 @@ impl ParameterSet {
         let shape = self.shape();
         let mut literal = ParameterLiteral {
             name: self.name().to_owned(),
-            mode: Mode::GD,
+            mode: Mode::Gd,
             secret: shape.secret,
             ring_secret: (self.ring_secret() != shape.secret).then_some(self.ring_secret()),
             n: shape.lwe_dimension as i64,
@@ -257,13 +257,13 @@ impl ParameterSet {
                 }
             }
             Gadget::ModulusRaising { log2_modulus } => {
-                literal.mode = Mode::MR;
+                literal.mode = Mode::Mr;
                 literal.log2_accumulator_modulus = i64::from(log2_modulus);
                 literal.log2_key_modulus =
                     shape.key_modulus_value().map(|modulus| i64::from(modulus.ilog2()));
             }
             Gadget::ClosestRepresentative { log2_base, levels } => {
-                literal.mode = Mode::TORUS;
+                literal.mode = Mode::Torus;
                 literal.base_g = Some(1 << log2_base);
                 literal.digits = Some(levels as i64);
             }
@@ -380,11 +380,11 @@ impl ParameterSet {
 }
 
 fn missing(field: &'static str, mode: Mode, what: &str) -> Error {
-    ShapeError::new(field, "missing", format!("mode {mode:?} needs {what}")).into()
+    ShapeError::new(field, "missing", format!("mode {mode} needs {what}")).into()
 }
 
 fn foreign(field: &'static str, value: i64, mode: Mode) -> Error {
-    ShapeError::new(field, value, format!("does not belong to mode {mode:?}; leave it out")).into()
+    ShapeError::new(field, value, format!("does not belong to mode {mode}; leave it out")).into()
 }
 
 /// Refuses fields that belong to other modes.
@@ -404,7 +404,7 @@ fn errors(literal: &ParameterLiteral) -> Result<ErrorDistribution> {
         [("tuniform_lwe", literal.tuniform_lwe), ("tuniform_glwe", literal.tuniform_glwe)],
         literal.mode,
     );
-    if mode != Mode::TORUS {
+    if mode != Mode::Torus {
         refuse_foreign(literal, &bounds)?;
         let sigma = literal.sigma.ok_or_else(|| {
             missing(
@@ -473,7 +473,7 @@ fn torus(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)
     }
     let log2_base = log2_base(literal)?;
     let digits = literal.digits.ok_or_else(|| {
-        missing("digits", Mode::TORUS, "the number of its digits, from the most significant on")
+        missing("digits", Mode::Torus, "the number of its digits, from the most significant on")
     })?;
     let levels = unsigned("digits", digits, 1, u64::from(63 / log2_base))?;
     Ok((Gadget::ClosestRepresentative { log2_base, levels }, KeyModulus::Torus64))
@@ -547,7 +547,7 @@ fn gd(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
         (None, None) => {
             return Err(missing(
                 "dropped",
-                Mode::GD,
+                Mode::Gd,
                 "the number of lowest digits left out (usually 1)",
             ));
         }
@@ -579,7 +579,7 @@ fn mr(literal: &ParameterLiteral, size: usize) -> Result<(Gadget, KeyModulus)> {
     let log2_modulus = unsigned("log2_Q", literal.log2_accumulator_modulus, 8, 30)? as u32;
     let bits = literal
         .log2_key_modulus
-        .ok_or_else(|| missing("log2_T", Mode::MR, "the size of the key modulus T"))?;
+        .ok_or_else(|| missing("log2_T", Mode::Mr, "the size of the key modulus T"))?;
     let bits = unsigned("log2_T", bits, u64::from(log2_modulus) + 1, 60)? as u32;
     let words = match given_words(literal)? {
         Some(words) => words,

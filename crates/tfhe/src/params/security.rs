@@ -3,13 +3,13 @@
 use super::{ErrorDistribution, ParameterSet};
 use girih_backend::SecretKind;
 use girih_rlwe::SecretDistribution;
-use girih_rlwe::security::{Estimate, LweProblem};
+use girih_rlwe::security::{LweProblem, SecurityEstimate};
 
 /// What is known about the security of a set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Security {
     /// What attacks take.
-    pub estimate: Estimate,
+    pub estimate: SecurityEstimate,
     /// The problems that it is of, which the set publishes samples of: LWE, and module LWE of the
     /// bootstrapping key.
     pub problems: [LweProblem; 2],
@@ -60,7 +60,7 @@ const WEAK: f64 = 100.0;
 
 pub(super) fn judge(set: &ParameterSet) -> Security {
     let problems = problems(set);
-    let estimate = Estimate::of(&problems);
+    let estimate = SecurityEstimate::of(&problems);
     let claim = set.0.origin.claim;
     let claimed = claim.map_or_else(
         || "no published claim".to_owned(),

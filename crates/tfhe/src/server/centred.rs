@@ -14,7 +14,8 @@ use girih_ring::switch::mod_switch;
 /// keeps to the lower half, with any function; a sum that uses both has twice the room, and
 /// functions that a rotation, which is negacyclic, can compute: signs and thresholds, among others.
 /// What the constant takes off the values is added after the rotation, so that a constant in the
-/// middle of the results leaves the least error of the f64 transform (tfhe.md, section 4).
+/// middle of the results leaves the least error of the transform (docs/tfhe.md, "The error of
+/// the f64 transform").
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CentredTable {
     bits: u32,

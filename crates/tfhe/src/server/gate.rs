@@ -54,7 +54,7 @@ impl Gate {
     }
 
     /// Start of the true window `[low, low + q/2)` in units of q/8 (OpenFHE's gate constants,
-    /// tfhe.md section 2).
+    /// docs/tfhe.md, "One bootstrapping").
     fn low(self) -> i64 {
         match self {
             Self::Nand => -1,

@@ -6,7 +6,8 @@
 //! coefficients, whichever of a set's two secrets the words are under.
 //! That is public and the same for every ciphertext, so it is added to bodies beforehand, with what
 //! a bootstrapping adds to its result anyway: kernels know nothing of it. (The native torus, which
-//! rounds before the rotation, takes off each word's own error.) See tfhe.md, section 5.
+//! rounds before the rotation, takes off each word's own error.) See docs/tfhe.md,
+//! "Noise model".
 
 use crate::ParameterSet;
 use girih_backend::{Gadget, SecretKind};

@@ -101,8 +101,8 @@ impl LookUpTable {
 ///
 /// The first step of a rotation cuts digits of the test polynomial alone, and the f64 transform
 /// errs most where their spectrum is large. A mean stands at the lowest frequency, where a binary
-/// secret of the ring, of mean 1/2, is large too: tfhe.md, section 4. Ternary ones have no such
-/// frequency.
+/// secret of the ring, of mean 1/2, is large too (docs/tfhe.md, "The error of the f64 transform").
+/// Ternary ones have no such frequency.
 /// Phases of messages keep to the half of the rotation where `v - c + c` is v.
 fn take_off_the_middle(set: &ParameterSet, polynomials: &mut [u64]) -> u64 {
     if set.ring_secret() == SecretKind::Ternary {

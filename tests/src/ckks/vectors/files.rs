@@ -2,7 +2,7 @@
 
 use super::super::read::{Field, Result};
 use super::{Check, Keys, Session, host};
-use girih::ckks::program::{
+use girih::contract::ckks::{
     BootstrappingShape, COSINE, Chain, DOUBLE_ANGLE_CONSTANTS, DiagonalPlan, EvalModSteps,
     FirstFactor, FirstRow, KeyKind, KeyProduct, LinearTransform, Part,
 };
@@ -117,7 +117,7 @@ fn key_switch(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
 
 /// Both halves of a key product, over B_l and P.
 fn whole(check: &mut Check<'_, '_>, json: &Field<'_>, product: &KeyProduct) -> Result<[Value; 2]> {
-    let mut join = |part: &girih::ckks::program::Extended| {
+    let mut join = |part: &girih::contract::ckks::Extended| {
         let parts: Vec<Value> = [part.low].into_iter().chain(part.high).collect();
         json.built(check.r.builder().join(&parts))
     };

@@ -5,7 +5,7 @@ use super::Session;
 use crate::poly::Work;
 use girih::ckks::Complex64;
 use girih::ckks::Encoder;
-use girih::ckks::program::{Group, TransformRule, coefficients_to_slots, slots_to_coefficients};
+use girih::contract::ckks::{Group, TransformRule, coefficients_to_slots, slots_to_coefficients};
 use girih_backend::poly::{
     Basis, Domain, Factor, HostPolynomials, Op, ProgramBuilder, RingShape, Term, Value,
 };

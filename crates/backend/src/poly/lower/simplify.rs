@@ -34,7 +34,7 @@ pub(super) fn simplify(
         }
     }
     for demand in demands.iter_mut() {
-        demand.of = pass.evaluations_or_coefficients(demand.of);
+        demand.of = pass.evaluations(demand.of);
     }
     pass.graph
 }
@@ -292,10 +292,6 @@ impl Pass<'_> {
             Made::Whole(whole) => whole.node,
             _ => unreachable!("coefficients are made whole, operands first"),
         }
-    }
-
-    fn evaluations_or_coefficients(&mut self, of: Ref) -> Ref {
-        self.evaluations(of)
     }
 
     fn modulus(&self, prime: u16) -> girih_ring::Modulus {

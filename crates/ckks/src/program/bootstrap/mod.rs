@@ -1,5 +1,5 @@
-//! Bootstrapping, from level 0 to L_eff (ckks.md section 8; sparse-secret encapsulation is of
-//! Bossuat et al. 2022).
+//! Bootstrapping, from level 0 to L_eff (docs/ckks.md, "Bootstrapping"; sparse-secret
+//! encapsulation is of Bossuat et al. 2022).
 
 mod first;
 mod plan;

@@ -38,7 +38,7 @@ impl Builder<'_> {
         let (x, y) = self.at_one_scale(x, y)?;
         let at = self.recorder.add(&x.at, &y.at)?;
         let (x, y) = (x.estimate, y.estimate);
-        Ok(self.noted(at, move |e| e[x].plus(&e[y])))
+        Ok(self.noted("a sum", at, move |e| e[x].plus(&e[y])))
     }
 
     /// x - y; levels and scales as in [`Builder::add`].
@@ -50,7 +50,7 @@ impl Builder<'_> {
         let (x, y) = self.at_one_scale(x, y)?;
         let at = self.recorder.sub(&x.at, &y.at)?;
         let (x, y) = (x.estimate, y.estimate);
-        Ok(self.noted(at, move |e| e[x].minus(&e[y])))
+        Ok(self.noted("a difference", at, move |e| e[x].minus(&e[y])))
     }
 
     /// -x.
@@ -61,7 +61,7 @@ impl Builder<'_> {
         self.check(&[x])?;
         let at = self.recorder.negate(&x.at)?;
         let x = x.estimate;
-        Ok(self.noted(at, move |e| e[x].clone().times_exactly((-1.0).into())))
+        Ok(self.noted("a negative", at, move |e| e[x].clone().times_exactly((-1.0).into())))
     }
 
     /// x y, relinearised and rescaled: one level below the lower operand.
@@ -79,6 +79,16 @@ impl Builder<'_> {
     /// # Errors
     /// As [`Builder::mul`].
     pub fn mul_unscaled(&mut self, x: &Node, y: &Node) -> Result<Node> {
+        self.product(x, y, f64::INFINITY)
+    }
+
+    /// x y, which is known to stay below `most`.
+    pub(super) fn mul_at_most(&mut self, x: &Node, y: &Node, most: f64) -> Result<Node> {
+        let product = self.product(x, y, most)?;
+        self.rescale(&product)
+    }
+
+    fn product(&mut self, x: &Node, y: &Node, most: f64) -> Result<Node> {
         self.check(&[x, y])?;
         let same = x.estimate == y.estimate;
         let x = self.with_levels("a product", x, 1)?;
@@ -87,7 +97,9 @@ impl Builder<'_> {
         let at = self.recorder.multiply(&x.at, &y.at)?;
         let noise = self.model().key_switch(at.level, at.scale);
         let (x, y, salt) = (x.estimate, y.estimate, salt("product", &[at.level as u64]));
-        Ok(self.noted(at, move |e| e[x].product(&e[y], salt).with_noise(noise)))
+        Ok(self.noted("a product", at, move |e| {
+            e[x].product(&e[y], salt).with_noise(noise).at_most(most)
+        }))
     }
 
     /// The sum of x_i y_i, with one relinearisation and one rescale. All operands are adjusted to
@@ -146,7 +158,7 @@ impl Builder<'_> {
         let noise = self.model().key_switch(level, scale);
         let salt = salt("product", &[level as u64]);
         let pairs: Vec<_> = x.iter().zip(y).map(|(x, y)| (x.estimate, y.estimate)).collect();
-        let product = self.noted(at, move |e| {
+        let product = self.noted("an inner product", at, move |e| {
             let one = |&(x, y): &(usize, usize)| e[x].product(&e[y], salt);
             let sum = pairs.iter().map(one).reduce(|sum, product| sum.plus(&product));
             let sum = sum.expect("the lists are not empty");
@@ -204,7 +216,7 @@ impl Builder<'_> {
         let value = self.recorder.plaintext(coefficients, x.at.level)?;
         let (magnitude, full) = (largest(values), self.set().slots());
         let digest = digest_of(encoded.coefficients());
-        let plain = self.noted(x.at, move |_| Tracked::plain(full, digest, magnitude));
+        let plain = self.noted("a vector", x.at, move |_| Tracked::plain(full, digest, magnitude));
         let estimate = plain.estimate;
         let level = x.at.level;
         Ok(PlainNode { value, level, scale, estimate })
@@ -225,7 +237,7 @@ impl Builder<'_> {
         let at = self.recorder.add_plaintext(&x.at, plain.value)?;
         let encoding = self.model().encoding(plain.scale, at.slots);
         let (x, plain) = (x.estimate, plain.estimate);
-        Ok(self.noted(at, move |e| e[x].plus_plain(&e[plain], encoding)))
+        Ok(self.noted("a sum with a vector", at, move |e| e[x].plus_plain(&e[plain], encoding)))
     }
 
     pub(crate) fn mul_plain_node(&mut self, x: &Node, plain: &PlainNode) -> Result<Node> {
@@ -233,7 +245,9 @@ impl Builder<'_> {
         let at = self.recorder.multiply_plaintext(&x.at, plain.value, plain.scale)?;
         let encoding = self.model().encoding(plain.scale, at.slots);
         let (x, plain, salt) = (x.estimate, plain.estimate, salt("vector", &[]));
-        let product = self.noted(at, move |e| e[x].product_with_plain(&e[plain], salt, encoding));
+        let product = self.noted("a product with a vector", at, move |e| {
+            e[x].product_with_plain(&e[plain], salt, encoding)
+        });
         self.rescale(&product)
     }
 
@@ -249,9 +263,9 @@ impl Builder<'_> {
         // The number itself is rounded to a multiple of 1 / scale.
         let rounding = 0.5 / x.at.scale * if c.im == 0.0 { 1.0 } else { SQRT_2 };
         let x = x.estimate;
-        Ok(self.noted(at, move |e| {
+        Ok(self.noted("a sum with a number", at, move |e| {
             let magnitude = e[x].magnitude() + c.norm();
-            e[x].clone().with_bias(rounding).with_magnitude(magnitude)
+            e[x].clone().with_bias(rounding).reaching(magnitude)
         }))
     }
 
@@ -278,7 +292,7 @@ impl Builder<'_> {
         let x = x.estimate;
         // Of c and of its products with units the roundings are those of one.
         let salt = salt("number", &unit_free(c));
-        let product = self.noted(at, move |e| {
+        let product = self.noted("a product with a number", at, move |e| {
             let bias = e[x].magnitude() * rounding * SQRT_2;
             e[x].clone().times(c.norm()).with_bias(bias).renewed(salt)
         });
@@ -293,7 +307,7 @@ impl Builder<'_> {
             self.recorder.multiply_constant(&x.at, c.re, c.im, scale)?
         };
         let x = x.estimate;
-        Ok(self.noted(at, move |e| e[x].clone().times_exactly(c)))
+        Ok(self.noted("a product with a whole number", at, move |e| e[x].clone().times_exactly(c)))
     }
 
     /// Refuses numbers that are not finite, or that no ciphertext at `level` could hold.

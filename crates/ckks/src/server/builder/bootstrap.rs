@@ -1,7 +1,11 @@
 //! Bootstrapping and its variants.
 
+use std::sync::Arc;
+
 use super::{Builder, Node};
+use crate::program::BootstrappingPlan;
 use crate::server::Bootstrapping;
+use crate::server::room::Room;
 use crate::server::tracked::{Tracked, salt};
 use crate::{Error, Result};
 
@@ -25,7 +29,8 @@ impl Builder<'_> {
     /// [`Error::MissingKey`] when the recording is finished.
     pub fn bootstrap_with(&mut self, x: &Node, how: &Bootstrapping) -> Result<Node> {
         self.check(&[x])?;
-        let plan = self.server.plan(x.at.slots, how)?;
+        let x = &self.bootstrappable(x, how)?;
+        let plan = self.bootstrapping(x.at.slots, how)?;
         let noise = self.refreshed(how, x)?;
         let (at, switching) = if how.real {
             let at = self.recorder.bootstrap_real(&x.at, &plan)?;
@@ -34,7 +39,7 @@ impl Builder<'_> {
             (self.recorder.bootstrap(&x.at, &plan)?, 0.0)
         };
         let x = x.estimate;
-        Ok(self.noted(at, move |e| noise(&e[x], switching)))
+        Ok(self.noted("a bootstrapping", at, move |e| noise(&e[x], switching)))
     }
 
     /// The first of three parts of [`Builder::bootstrap_with`]: the halves of its coefficients,
@@ -45,12 +50,13 @@ impl Builder<'_> {
         how: &Bootstrapping,
     ) -> Result<[Node; 2]> {
         self.check(&[x])?;
-        let plan = self.server.plan(x.at.slots, how)?;
+        let x = &self.bootstrappable(x, how)?;
+        let plan = self.bootstrapping(x.at.slots, how)?;
         let adjust = self.adjustment(how, x)?;
         let halves = self.recorder.bootstrap_halves(&x.at, &plan)?;
         let (x, salt) = (x.estimate, salt("bootstrapping", &[]));
         let rule = move |e: &[Tracked]| e[x].clone().averaged().renewed(salt).with_noise(adjust);
-        Ok(halves.map(|at| self.noted(at, rule)))
+        Ok(halves.map(|at| self.noted_within(None, at, rule)))
     }
 
     /// The second part, of each half on its own.
@@ -60,10 +66,10 @@ impl Builder<'_> {
         how: &Bootstrapping,
     ) -> Result<Node> {
         self.check(&[half])?;
-        let plan = self.server.plan(half.at.slots, how)?;
+        let plan = self.bootstrapping(half.at.slots, how)?;
         let at = self.recorder.bootstrapped_half(&half.at, &plan)?;
         let half = half.estimate;
-        Ok(self.noted(at, move |e| e[half].clone()))
+        Ok(self.noted_within(None, at, move |e| e[half].clone()))
     }
 
     /// The third part, of both.
@@ -73,7 +79,7 @@ impl Builder<'_> {
         how: &Bootstrapping,
     ) -> Result<Node> {
         self.check(&[re, im])?;
-        let plan = self.server.plan(re.at.slots, how)?;
+        let plan = self.bootstrapping(re.at.slots, how)?;
         let noise = self.server.refresh_noise(re.at.slots, how)?;
         let at = self.recorder.bootstrapped([&re.at, &im.at], &plan)?;
         let (at, switching) = if how.real {
@@ -83,7 +89,9 @@ impl Builder<'_> {
             (at, 0.0)
         };
         let re = re.estimate;
-        Ok(self.noted(at, move |e| noise.after(&e[re], e[re].magnitude(), switching)))
+        Ok(self.noted("a bootstrapping", at, move |e| {
+            noise.after(&e[re], e[re].magnitude(), switching)
+        }))
     }
 
     /// The first half of a bootstrapping: from coefficients at level 0 to slots at
@@ -106,7 +114,9 @@ impl Builder<'_> {
         let at = self.recorder.half_bootstrap(&x.at, &plan)?;
         let noise = self.model().half_bootstrapping()?.hypot(self.model().rounding(at.scale));
         let (x, salt) = (x.estimate, salt("half-bootstrapping", &[]));
-        Ok(self.noted(at, move |e| e[x].without_errors().renewed(salt).with_noise(noise)))
+        Ok(self.noted("a bootstrapping", at, move |e| {
+            e[x].without_errors().renewed(salt).with_noise(noise)
+        }))
     }
 
     /// What a bootstrapping makes of what is known of `x`, by the model, the adjust before it
@@ -123,6 +133,26 @@ impl Builder<'_> {
             let start = of.clone().averaged().renewed(salt).with_noise(adjust);
             noise.after(&start, of.magnitude(), switching)
         })
+    }
+
+    /// The plan of a bootstrapping that becomes part of the recording.
+    fn bootstrapping(
+        &mut self,
+        slots: usize,
+        how: &Bootstrapping,
+    ) -> Result<Arc<BootstrappingPlan>> {
+        self.bootstrapped.get_or_insert(slots);
+        self.server.plan(slots, how)
+    }
+
+    /// `x` as the operand of a bootstrapping. The modular reduction takes slots that stay below half
+    /// of Q_0, a quarter where an arcsine follows the sine.
+    fn bootstrappable(&mut self, x: &Node, how: &Bootstrapping) -> Result<Node> {
+        let set = self.set();
+        let corrects = set.bootstrapping().is_some_and(|b| b.arcsine_levels() > 0);
+        let ratio = libm::exp2(f64::from(how.ratio(set)?));
+        let most = ratio / if corrects { 4.0 } else { 2.0 };
+        Ok(self.held_to(Room::bootstrapping(most, how.worst_case()), x))
     }
 
     /// The deviation that is added on the way of `x` to where a bootstrapping starts.
@@ -157,7 +187,8 @@ impl Builder<'_> {
                 rule: format!("the first has {} slots, and both need as many", u.at.slots),
             });
         }
-        let plan = self.server.plan(u.at.slots, how)?;
+        let [u, v] = [&self.bootstrappable(u, how)?, &self.bootstrappable(v, how)?];
+        let plan = self.bootstrapping(u.at.slots, how)?;
         let noise = [self.refreshed(how, u)?, self.refreshed(how, v)?];
         let [re, im] = self.recorder.bootstrap_real_pair([&u.at, &v.at], &plan)?;
         let switching = self.model().key_switch(re.level, re.scale);
@@ -169,8 +200,8 @@ impl Builder<'_> {
             let pair = own.clone().with_mask_of(&own.plus(other)).renewed(salts[i]);
             noise[i](&pair.with_magnitude(both), switching).with_magnitude(own.magnitude())
         };
-        let re = self.noted(re, move |e| part(&e[u], &e[v], 0));
-        let im = self.noted(im, move |e| part(&e[v], &e[u], 1));
+        let re = self.noted("a bootstrapping", re, move |e| part(&e[u], &e[v], 0));
+        let im = self.noted("a bootstrapping", im, move |e| part(&e[v], &e[u], 1));
         Ok((re, im))
     }
 
@@ -193,7 +224,8 @@ impl Builder<'_> {
             });
         }
         self.check(&[x])?;
-        let plan = self.server.plan(x.at.slots, how)?;
+        let x = &self.bootstrappable(x, how)?;
+        let plan = self.bootstrapping(x.at.slots, how)?;
         let noise = self.server.refresh_noise(x.at.slots, how)?;
         let at = self.recorder.bootstrap_twice(&x.at, &plan, bits)?;
         let bottom = self.model().rounding(self.canonical("a bootstrapping", 0)?);
@@ -201,7 +233,7 @@ impl Builder<'_> {
         let adjusts = 2.0f64.sqrt() * bottom;
         let power = f64::from(bits).exp2();
         let (x, salt) = (x.estimate, salt("two bootstrappings", &[]));
-        Ok(self.noted(at, move |e| {
+        Ok(self.noted("a bootstrapping", at, move |e| {
             // The second one meets what the first got wrong, times 2^bits, and is divided by that.
             let none = e[x].without_errors();
             let first = noise.after(&none, e[x].magnitude(), 0.0).estimate();

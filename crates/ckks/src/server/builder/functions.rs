@@ -18,7 +18,9 @@ impl Builder<'_> {
     /// finished, without the multiplication key.
     pub fn polynomial(&mut self, x: &Node, p: &Polynomial) -> Result<Node> {
         self.check(&[x])?;
-        let x = self.with_levels("a polynomial", x, p.levels())?;
+        let (lo, hi) = (*p.interval().start(), *p.interval().end());
+        let x = self.made_for("a polynomial", x, lo.abs().max(hi.abs()));
+        let x = self.with_levels("a polynomial", &x, p.levels())?;
         let (slope, offset) = p.to_unit();
         let error = p.error().unwrap_or(0.0);
         let result = match p.degree() {
@@ -43,7 +45,7 @@ impl Builder<'_> {
             }
         };
         let at = result.estimate;
-        Ok(self.noted(result.at, move |e| e[at].clone().with_bias(error)))
+        Ok(self.noted("a polynomial", result.at, move |e| e[at].clone().with_bias(error)))
     }
 
     /// The polynomial of a ciphertext whose slots lie in [least, 1] or its negative, where values
@@ -61,7 +63,7 @@ impl Builder<'_> {
         let common = salt("polynomial", &[u.at.level as u64]);
         let own: Vec<u64> = p.coefficients().iter().map(|c| c.to_bits()).collect();
         let (u, own) = (u.estimate, salt("polynomial", &own));
-        Ok(self.noted(at, move |e| {
+        Ok(self.noted("a polynomial", at, move |e| {
             let value = e[u].clone().through(rounding.slope, magnitude);
             value.renewed(common).with_noise(noise).renewed(own)
         }))
@@ -97,6 +99,21 @@ impl Builder<'_> {
     ) -> Result<(Node, Polynomial)> {
         let most = self.server.most_degree(x.at.level, &interval);
         let p = Polynomial::inverse(interval, error, most)?;
+        Ok((self.polynomial(x, &p)?, p))
+    }
+
+    /// 1/x on an interval without 0, to a relative error: see [`Polynomial::relative_inverse`].
+    ///
+    /// # Errors
+    /// As [`Builder::function`].
+    pub fn relative_inverse(
+        &mut self,
+        x: &Node,
+        interval: RangeInclusive<f64>,
+        error: f64,
+    ) -> Result<(Node, Polynomial)> {
+        let most = self.server.most_degree(x.at.level, &interval);
+        let p = Polynomial::relative_inverse(interval, error, most)?;
         Ok((self.polynomial(x, &p)?, p))
     }
 
@@ -138,7 +155,10 @@ impl Builder<'_> {
         if !self.bootstraps && x.at.level < levels {
             return Err(crate::server::error::out_of_levels("a sign", levels, x.at.level));
         }
-        let mut x = if range == 1.0 { *x } else { self.mul_constant(x, 1.0 / range)? };
+        let mut x = self.made_for("a sign", x, range);
+        if range != 1.0 {
+            x = self.mul_constant(&x, 1.0 / range)?;
+        }
         let mut least = sign.gap();
         for p in sign.polynomials() {
             x = self.with_levels("a sign", &x, p.levels())?;
@@ -148,10 +168,10 @@ impl Builder<'_> {
         }
         let (at, bias) = (x.estimate, sign.error());
         // What values were off from 1 is part of the sign's own error.
-        Ok(self.noted(x.at, move |e| e[at].clone().with_bias(bias)))
+        Ok(self.noted("a sign", x.at, move |e| e[at].clone().with_bias(bias)))
     }
 
-    /// 1 where x > y and 0 where x < y, for |x - y| up to `range`.
+    /// 1 where x > y and 0 where x < y, for |x - y| up to `apart`.
     ///
     /// # Errors
     /// As [`Builder::sign`].
@@ -159,11 +179,11 @@ impl Builder<'_> {
         &mut self,
         x: &Node,
         y: &Node,
-        range: f64,
+        apart: f64,
         sign: &CompositeSign,
     ) -> Result<Node> {
         let difference = self.sub(x, y)?;
-        self.sign(&difference, range, &sign.clone().affine(0.5, 0.5))
+        self.sign(&difference, apart, &sign.clone().affine(0.5, 0.5))
     }
 
     /// max(x, 0) of every slot of [-range, range], within `range` times
@@ -192,26 +212,28 @@ impl Builder<'_> {
         let product = self.mul(x, &step)?;
         let bias = range * sign.relu_error();
         let (of, x) = (product.estimate, x.estimate);
-        Ok(self.noted(product.at, move |e| e[of].clone().off_by(e[x].bias() + bias)))
+        Ok(self.noted("a maximum with 0", product.at, move |e| {
+            e[of].clone().off_by(e[x].bias() + bias)
+        }))
     }
 
-    /// The larger of x and y in every slot, for |x - y| up to `range`.
+    /// The larger of x and y in every slot, for |x - y| up to `apart`.
     ///
     /// # Errors
     /// As [`Builder::sign`].
-    pub fn max(&mut self, x: &Node, y: &Node, range: f64, sign: &CompositeSign) -> Result<Node> {
+    pub fn max(&mut self, x: &Node, y: &Node, apart: f64, sign: &CompositeSign) -> Result<Node> {
         let difference = self.sub(x, y)?;
-        let above = self.relu_of("a maximum", &difference, range, sign)?;
+        let above = self.relu_of("a maximum", &difference, apart, sign)?;
         self.add(&above, y)
     }
 
-    /// The smaller of x and y in every slot, for |x - y| up to `range`.
+    /// The smaller of x and y in every slot, for |x - y| up to `apart`.
     ///
     /// # Errors
     /// As [`Builder::sign`].
-    pub fn min(&mut self, x: &Node, y: &Node, range: f64, sign: &CompositeSign) -> Result<Node> {
+    pub fn min(&mut self, x: &Node, y: &Node, apart: f64, sign: &CompositeSign) -> Result<Node> {
         let difference = self.sub(x, y)?;
-        let above = self.relu_of("a minimum", &difference, range, sign)?;
+        let above = self.relu_of("a minimum", &difference, apart, sign)?;
         self.sub(x, &above)
     }
 }

@@ -16,29 +16,29 @@ impl Builder<'_> {
     pub fn goldschmidt_inverse(&mut self, x: &Node, inverse: &GoldschmidtInverse) -> Result<Node> {
         self.check(&[x])?;
         self.check_levels("an inverse", x, inverse.levels())?;
-        let x = self.with_levels("an inverse", x, 1)?;
+        let (lo, hi) = (*inverse.interval().start(), *inverse.interval().end());
+        let x = self.made_for("an inverse", x, lo.abs().max(hi.abs()));
+        let x = self.with_levels("an inverse", &x, 1)?;
         let (constant, slope) = inverse.guess();
         let line = self.mul_constant(&x, slope)?;
         let mut y = self.add_constant(&line, constant)?;
         let mut residual = inverse.residual();
         // |y_k| = (1 - e_k) / |x|.
-        let least = inverse.interval().start().abs().min(inverse.interval().end().abs());
+        let least = lo.abs().min(hi.abs());
         let largest = (1.0 + residual) / least;
         y = self.at_most(&y, largest);
         if inverse.steps() > 0 {
-            let product = self.mul(&x, &y)?;
+            let product = self.mul_at_most(&x, &y, 1.0 + residual)?;
             let negative = self.neg(&product)?;
             let e = self.add_constant(&negative, 1.0)?;
             let mut e = self.at_most(&e, residual);
             for step in 0..inverse.steps() {
                 let factor = self.add_constant(&e, 1.0)?;
                 let factor = self.at_most(&factor, 1.0 + residual);
-                y = self.mul(&y, &factor)?;
-                y = self.at_most(&y, largest);
+                y = self.mul_at_most(&y, &factor, largest)?;
                 residual *= residual;
                 if step + 1 < inverse.steps() {
-                    e = self.square(&e)?;
-                    e = self.at_most(&e, residual);
+                    e = self.mul_at_most(&e, &e, residual)?;
                 }
             }
         }
@@ -53,7 +53,8 @@ impl Builder<'_> {
     pub fn newton_inverse_sqrt(&mut self, x: &Node, root: &NewtonInverseSqrt) -> Result<Node> {
         self.check(&[x])?;
         self.check_levels("an inverse square root", x, root.levels())?;
-        let x = self.with_levels("an inverse square root", x, 1)?;
+        let x = self.made_for("an inverse square root", x, *root.interval().end());
+        let x = self.with_levels("an inverse square root", &x, 1)?;
         let (constant, slope) = root.guess();
         let line = self.mul_constant(&x, slope)?;
         let mut y = self.add_constant(&line, constant)?;
@@ -63,9 +64,11 @@ impl Builder<'_> {
         y = self.at_most(&y, largest);
         for &(a, b) in root.steps() {
             let bx = self.mul_constant(&x, b)?;
-            let (linear, square) = (self.mul_constant(&y, a)?, self.square(&y)?);
-            let bxy = self.mul(&bx, &y)?;
-            let cubic = self.mul(&bxy, &square)?;
+            let linear = self.mul_constant(&y, a)?;
+            let square = self.mul_at_most(&y, &y, largest * largest)?;
+            let bxy = self.mul_at_most(&bx, &y, b * (3.0 * hi).sqrt())?;
+            // b x y^2 stays below a.
+            let cubic = self.mul_at_most(&bxy, &square, a * largest)?;
             let next = self.sub(&linear, &cubic)?;
             // Each of the factors is large for one x or another, their product for none; what the
             // steps say of themselves would be far too much. Its slopes: |a - 3 b x y^2| < 2 a, as
@@ -76,13 +79,13 @@ impl Builder<'_> {
             let noise = products * rounding;
             let (x, bx, old, linear) = (x.estimate, bx.estimate, y.estimate, linear.estimate);
             let of = next.estimate;
-            y = self.noted(next.at, move |e| {
+            y = self.noted("an inverse square root", next.at, move |e| {
                 // The constants are rounded, too.
                 let constants = (e[linear].bias() - a * e[old].bias()).abs()
                     + (e[bx].bias() - b * e[x].bias()).abs() * largest.powi(3);
                 let (of_y, of_x) = (e[old].clone().times(of_y), e[x].clone().times(of_x));
                 let sum = of_y.plus(&of_x).with_mask_of(&e[of]).with_noise(noise);
-                sum.with_bias(constants).with_magnitude(largest)
+                sum.with_bias(constants).reaching(largest)
             });
         }
         Ok(self.iterated(&y, root.error()))
@@ -99,12 +102,12 @@ impl Builder<'_> {
     /// The same node, whose slots are known to stay below `magnitude`.
     fn at_most(&mut self, x: &Node, magnitude: f64) -> Node {
         let (at, of) = (x.at, x.estimate);
-        self.noted(at, move |e| e[of].clone().at_most(magnitude))
+        self.noted("an iteration", at, move |e| e[of].clone().at_most(magnitude))
     }
 
     /// The end of an iteration to y, with what it leaves.
     fn iterated(&mut self, y: &Node, error: f64) -> Node {
         let (at, of) = (y.at, y.estimate);
-        self.noted(at, move |e| e[of].clone().with_bias(error))
+        self.noted("an iteration", at, move |e| e[of].clone().with_bias(error))
     }
 }

@@ -19,7 +19,7 @@ impl Builder<'_> {
         let at = self.recorder.rescale(&x.at)?;
         let noise = self.model().rounding(at.scale);
         let (x, salt) = (x.estimate, salt("rescale", &[at.level as u64]));
-        Ok(self.noted(at, move |e| e[x].clone().renewed(salt).with_noise(noise)))
+        Ok(self.noted("a rescale", at, move |e| e[x].clone().renewed(salt).with_noise(noise)))
     }
 
     /// Brings a ciphertext to the canonical scale of the lower level `to`, by one rounding.
@@ -32,7 +32,7 @@ impl Builder<'_> {
         let at = self.recorder.adjust(&x.at, to)?;
         let noise = self.model().rounding(at.scale);
         let (x, salt) = (x.estimate, salt("adjust", &[to as u64]));
-        Ok(self.noted(at, move |e| e[x].clone().renewed(salt).with_noise(noise)))
+        Ok(self.noted("an adjust", at, move |e| e[x].clone().renewed(salt).with_noise(noise)))
     }
 
     /// Goes down to level `to` at whatever scale that gives: limbs are forgotten where the bases
@@ -59,7 +59,7 @@ impl Builder<'_> {
         }
         let at = self.recorder.drop_to(&x.at, to)?;
         let x = x.estimate;
-        Ok(self.noted(at, move |e| e[x].clone()))
+        Ok(self.noted("a drop", at, move |e| e[x].clone()))
     }
 
     /// `x` with at least `levels` levels below it: itself, or bootstrapped where that is wanted.

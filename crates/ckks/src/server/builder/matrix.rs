@@ -23,8 +23,10 @@ impl Builder<'_> {
                 what: "a linear map",
                 found: map.slots(),
                 rule: format!(
-                    "the ciphertext has {} slots, and maps need as many or fewer",
-                    x.at.slots
+                    "the ciphertext has {} slots, and maps need as many or fewer: `with_slots({})` \
+                     says that its vector repeats",
+                    x.at.slots,
+                    map.slots()
                 ),
             });
         }
@@ -67,7 +69,7 @@ impl Builder<'_> {
         let (x, full) = (x.estimate, self.set().slots());
         let plain = Tracked::plain(full, map.digest(), 1.0);
         let salt = salt("linear transform", &[map.digest(), level as u64]);
-        Ok(self.noted(at, move |e| {
+        Ok(self.noted("a linear map", at, move |e| {
             let of_diagonals = times(e[x].magnitude(), encoding);
             let mapped = e[x].clone().mapped(&norms).with_encoding(&plain, of_diagonals);
             mapped.renewed(salt).with_noise(noise)
@@ -77,14 +79,32 @@ impl Builder<'_> {
     /// A matrix in the clear times the vector in a ciphertext, one level.
     ///
     /// The vector, padded with zeros to a power of two b of columns, must repeat with period b (a
-    /// ciphertext of b slots always does); the ciphertext has at least as many slots as the matrix
-    /// has rows or columns, padded. The product repeats with the padded number of rows.
+    /// ciphertext of b slots always does). The product repeats with the padded number of rows, and
+    /// has as many slots if the ciphertext has fewer.
     ///
     /// # Errors
-    /// As [`Builder::linear_transform`], the keys being those of [`Matrix::rotations`].
+    /// [`Error::Length`] for a ciphertext of fewer than b slots, else as
+    /// [`Builder::linear_transform`], the keys being those of [`Matrix::rotations`].
     pub fn matrix_vector(&mut self, matrix: &Matrix, x: &Node) -> Result<Node> {
-        let (map, sum) = matrix.by_diagonals()?;
-        let product = self.linear_transform(x, &map)?;
+        self.check(&[x])?;
+        let [rows, columns] = matrix.padded();
+        if x.at.slots < columns {
+            return Err(Error::Length {
+                what: "the vector of a product with a matrix",
+                found: x.at.slots,
+                rule: format!(
+                    "{} columns need a vector of {columns} slots, or more that repeat",
+                    matrix.columns()
+                ),
+            });
+        }
+        let x = if x.at.slots < rows { self.with_slots(x, rows)? } else { *x };
+        let Some((map, sum)) = matrix.by_diagonals()? else {
+            let x = self.with_levels("a linear transform", &x, 1)?;
+            let zero = self.mul_constant(&x, 0.0)?;
+            return self.adjust(&zero, x.at.level - 1);
+        };
+        let product = self.linear_transform(&x, &map)?;
         if sum.width == 1 {
             return Ok(product);
         }

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::ciphertexts::check_magnitude;
 use super::estimate::Model;
+use super::room::{Room, Verdict};
 use super::tracked::Tracked;
 use super::{KeySwitching, ServerKey};
 use crate::program::{Recorded, Recorder};
@@ -57,18 +58,30 @@ type Rule = Box<dyn Fn(&[Tracked]) -> Tracked + Send + Sync>;
 #[derive(Default)]
 pub(super) struct Tape {
     inputs: usize,
-    rules: Vec<Rule>,
+    /// With what must hold of the slots of each.
+    rules: Vec<(Rule, Option<Room>)>,
+    /// Whether what may not fit is nothing to rely on, instead of being refused.
+    may_wrap: bool,
 }
 
 impl Tape {
     /// All of them, those of the inputs first.
-    pub fn run(&self, inputs: Vec<Tracked>) -> Vec<Tracked> {
+    ///
+    /// # Errors
+    /// [`Error::Room`] for the first whose slots may not fit.
+    pub fn run(&self, inputs: Vec<Tracked>) -> Result<Vec<Tracked>> {
         let mut known = inputs;
         known.truncate(self.inputs);
-        for rule in &self.rules {
-            known.push(rule(&known));
+        for (rule, room) in &self.rules {
+            let next = rule(&known);
+            let verdict = room.as_ref().map_or(Verdict::Fits, |room| room.verdict(&next));
+            known.push(match (room, verdict) {
+                (Some(room), Verdict::Refused) if !self.may_wrap => return Err(room.refusal(&next)),
+                (_, Verdict::Fits) => next,
+                (_, Verdict::Unknown | Verdict::Refused) => next.unreliable(),
+            });
         }
-        known
+        Ok(known)
     }
 }
 
@@ -81,6 +94,8 @@ pub struct Builder<'s> {
     tape: Tape,
     inputs: Vec<InputShape>,
     bootstraps: bool,
+    /// Slots of the first bootstrapping that is recorded.
+    bootstrapped: Option<usize>,
     number: u64,
 }
 
@@ -100,9 +115,10 @@ impl<'s> Builder<'s> {
         Ok(Self {
             server,
             recorder,
-            tape: Tape::default(),
+            tape: Tape { may_wrap: server.options().may_wrap, ..Tape::default() },
             inputs: Vec::new(),
             bootstraps: server.options().bootstrap_when_needed,
+            bootstrapped: None,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -120,6 +136,12 @@ impl<'s> Builder<'s> {
     /// refused; what [`Options`](super::Options) say unless this says otherwise.
     pub fn bootstrap_when_needed(&mut self, yes: bool) {
         self.bootstraps = yes;
+    }
+
+    /// Whether operations whose slots may not fit are done all the same, and promise nothing; what
+    /// [`Options`](super::Options) say unless this says otherwise.
+    pub fn may_wrap(&mut self, yes: bool) {
+        self.tape.may_wrap = yes;
     }
 
     /// Declares the next input: ciphertexts at `level` with its canonical scale and full slots.
@@ -154,8 +176,8 @@ impl<'s> Builder<'s> {
     pub fn with_magnitude(&mut self, x: &Node, magnitude: f64) -> Result<Node> {
         self.check(&[x])?;
         check_magnitude(magnitude)?;
-        let of = x.estimate;
-        Ok(self.noted(x.at, move |e| e[of].clone().with_magnitude(magnitude)))
+        let (of, what) = (x.estimate, "a declared magnitude");
+        Ok(self.noted(what, x.at, move |e| e[of].clone().with_magnitude(magnitude)))
     }
 
     /// S_level.
@@ -171,12 +193,35 @@ impl<'s> Builder<'s> {
     /// The node of a recorded ciphertext of which what is known follows from others.
     fn noted(
         &mut self,
+        operation: &'static str,
         at: Recorded,
         rule: impl Fn(&[Tracked]) -> Tracked + Send + Sync + 'static,
     ) -> Node {
-        self.tape.rules.push(Box::new(rule));
+        let room = Room::at(self.server.set(), operation, (at.level, at.scale));
+        self.noted_within(Some(room), at, rule)
+    }
+
+    /// The same where slots have another bound to keep, or none.
+    fn noted_within(
+        &mut self,
+        room: Option<Room>,
+        at: Recorded,
+        rule: impl Fn(&[Tracked]) -> Tracked + Send + Sync + 'static,
+    ) -> Node {
+        self.tape.rules.push((Box::new(rule), room));
         let estimate = self.tape.inputs + self.tape.rules.len() - 1;
         Node { at, estimate, builder: self.number }
+    }
+
+    /// `x`, whose slots must keep this bound.
+    fn held_to(&mut self, room: Room, x: &Node) -> Node {
+        let of = x.estimate;
+        self.noted_within(Some(room), x.at, move |e| e[of].clone())
+    }
+
+    /// `x` as the operand of a function that is made for slots up to `most`.
+    fn made_for(&mut self, operation: &'static str, x: &Node, most: f64) -> Node {
+        self.held_to(Room::function(operation, most), x)
     }
 
     /// Refuses nodes of other builders.
@@ -198,6 +243,7 @@ impl<'s> Builder<'s> {
             tape: self.tape,
             inputs: self.inputs,
             outputs: outputs.to_vec(),
+            bootstrapped: self.bootstrapped,
         })
     }
 }

@@ -14,8 +14,10 @@ pub(in crate::server) enum InputShape {
 
 /// What a [`Builder`](super::Builder) leaves.
 pub(in crate::server) struct Parts {
-    pub recording: program::Recording,
+    pub recording: program::RecordedProgram,
     pub tape: Tape,
     pub inputs: Vec<InputShape>,
     pub outputs: Vec<Node>,
+    /// Slots of the first bootstrapping.
+    pub bootstrapped: Option<usize>,
 }

@@ -32,9 +32,11 @@ impl Builder<'_> {
                 rule: "a recording needs at least one".into(),
             });
         }
-        // Of whatever comes in nothing is left but what is said of the results.
-        let note =
-            |(at, estimate)| self.noted(at, move |e| e[0].without_errors().with_estimate(estimate));
+        // Of whatever comes in nothing is left but what is said of the results; whether their slots
+        // fit is for the program to know.
+        let note = |(at, estimate)| {
+            self.noted_within(None, at, move |e| e[0].without_errors().with_estimate(estimate))
+        };
         let outputs: Vec<_> = results.into_iter().map(note).collect();
         self.finish(&outputs)
     }

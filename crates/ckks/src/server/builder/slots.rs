@@ -11,17 +11,29 @@ impl Builder<'_> {
     /// amounts go right.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] when the recording is finished, without the
-    /// key of that rotation.
+    /// [`Error::MissingKey`] when the recording is finished, without the key of that rotation, or
+    /// of others that it may be composed of
+    /// ([`Options::compose_rotations`](crate::server::Options::compose_rotations)).
     pub fn rotate(&mut self, x: &Node, by: i64) -> Result<Node> {
         self.check(&[x])?;
         if by.rem_euclid(x.at.slots as i64) == 0 {
             return Ok(*x);
         }
-        let by = self.server.shared().library.rotation(x.at.slots, by, x.at.level);
-        let g = self.recorder.chain().rotation(by);
-        let at = self.recorder.galois(&x.at, g)?;
-        Ok(self.noted_key_switch(at, x, "rotation", by))
+        let mut y = *x;
+        for by in self.amounts(x, by) {
+            let g = self.recorder.chain().rotation(by);
+            let at = self.recorder.galois(&y.at, g)?;
+            y = self.noted_key_switch(at, &y, "a rotation", by);
+        }
+        Ok(y)
+    }
+
+    /// The rotations that make up one by `by`: one, unless they are to be composed.
+    fn amounts(&self, x: &Node, by: i64) -> Vec<i64> {
+        let (library, slots, level) = (&self.server.shared().library, x.at.slots, x.at.level);
+        let composed = self.server.options().compose_rotations;
+        let path = composed.then(|| library.rotations(slots, by, level)).flatten();
+        path.unwrap_or_else(|| vec![library.rotation(slots, by, level)])
     }
 
     /// Several rotations of one ciphertext, for which its decomposition is computed once.
@@ -36,10 +48,15 @@ impl Builder<'_> {
                 if by.rem_euclid(x.at.slots as i64) == 0 {
                     return Ok(*x);
                 }
-                let by = self.server.shared().library.rotation(x.at.slots, by, x.at.level);
-                let g = self.recorder.chain().rotation(by);
+                let amounts = self.amounts(x, by);
+                let g = self.recorder.chain().rotation(amounts[0]);
                 let at = self.recorder.galois_hoisted(&x.at, &digits, g)?;
-                Ok(self.noted_key_switch(at, x, "rotation", by))
+                let mut y = self.noted_key_switch(at, x, "a rotation", amounts[0]);
+                for &by in &amounts[1..] {
+                    let at = self.recorder.galois(&y.at, self.recorder.chain().rotation(by))?;
+                    y = self.noted_key_switch(at, &y, "a rotation", by);
+                }
+                Ok(y)
             })
             .collect()
     }
@@ -52,14 +69,14 @@ impl Builder<'_> {
     pub fn conjugate(&mut self, x: &Node) -> Result<Node> {
         self.check(&[x])?;
         let at = self.recorder.conjugate(&x.at)?;
-        Ok(self.noted_key_switch(at, x, "conjugation", 0))
+        Ok(self.noted_key_switch(at, x, "a conjugate", 0))
     }
 
-    fn noted_key_switch(&mut self, at: Recorded, x: &Node, what: &str, by: i64) -> Node {
+    fn noted_key_switch(&mut self, at: Recorded, x: &Node, what: &'static str, by: i64) -> Node {
         let noise = self.model().key_switch(at.level, at.scale);
         let by = by.rem_euclid(self.set().slots() as i64) as usize;
         let (x, salt) = (x.estimate, salt(what, &[by as u64, at.level as u64]));
-        self.noted(at, move |e| e[x].clone().rotated(by).renewed(salt).with_noise(noise))
+        self.noted(what, at, move |e| e[x].clone().rotated(by).renewed(salt).with_noise(noise))
     }
 
     /// The same ciphertext as a vector of `slots` slots, at no cost: see
@@ -71,7 +88,9 @@ impl Builder<'_> {
         self.check(&[x])?;
         check_length("the slots of a vector", slots, self.set().slots())?;
         let of = x.estimate;
-        Ok(self.noted(Recorded { slots, ..x.at }, move |e| e[of].clone().with_slots(slots)))
+        Ok(self.noted("a number of slots", Recorded { slots, ..x.at }, move |e| {
+            e[of].clone().with_slots(slots)
+        }))
     }
 
     /// Slot j of the result is the sum of slots j, j + stride, .., j + (width - 1) stride; `width`

@@ -22,7 +22,8 @@ impl ServerKey {
     /// by the polynomial of least degree, which is handed out beside the result and tells its
     /// degree and error.
     ///
-    /// Slots outside the interval yield garbage, which nobody can see without the key.
+    /// Slots outside the interval yield garbage, which nobody can see without the key; it is
+    /// refused where their declared magnitude allows it ([`Error::Room`](crate::Error::Room)).
     ///
     /// # Errors
     /// As for [every operation](ServerKey#errors-of-operations), and
@@ -52,6 +53,22 @@ impl ServerKey {
     ) -> Result<(Ciphertexts, Polynomial)> {
         let most = self.most_degree(x.level(), &interval);
         let p = Polynomial::inverse(interval, error, most)?;
+        Ok((self.polynomial(x, &p)?, p))
+    }
+
+    /// 1/x in every slot, on an interval without 0, to a relative error: for slots of 1,000 to
+    /// 100,000 an absolute one says little. See [`Polynomial::relative_inverse`].
+    ///
+    /// # Errors
+    /// As [`ServerKey::function`].
+    pub fn relative_inverse(
+        &self,
+        x: &Ciphertexts,
+        interval: RangeInclusive<f64>,
+        error: f64,
+    ) -> Result<(Ciphertexts, Polynomial)> {
+        let most = self.most_degree(x.level(), &interval);
+        let p = Polynomial::relative_inverse(interval, error, most)?;
         Ok((self.polynomial(x, &p)?, p))
     }
 
@@ -115,7 +132,8 @@ impl ServerKey {
         self.one(key, x, |b, x| b.sign(x, range, sign))
     }
 
-    /// 1 where x > y, 0 where x < y, as exact as the sign of (x - y); see [`ServerKey::sign`].
+    /// 1 where x > y, 0 where x < y, for slots that are at most `apart` from one
+    /// another: as exact as the sign of x - y on [-apart, apart] ([`ServerKey::sign`]).
     ///
     /// # Errors
     /// As for [every operation](ServerKey#errors-of-operations).
@@ -123,13 +141,14 @@ impl ServerKey {
         &self,
         x: &Ciphertexts,
         y: &Ciphertexts,
-        range: f64,
+        apart: f64,
         sign: &CompositeSign,
     ) -> Result<Ciphertexts> {
-        self.one_of_difference("compare", x, y, range, sign, |b, x, y| b.compare(x, y, range, sign))
+        self.one_of_difference("compare", x, y, apart, sign, |b, x, y| b.compare(x, y, apart, sign))
     }
 
-    /// The larger of x and y in every slot; see [`ServerKey::relu`].
+    /// The larger of x and y in every slot, for slots that are at most `apart` from one another; see
+    /// [`ServerKey::relu`].
     ///
     /// # Errors
     /// As for [every operation](ServerKey#errors-of-operations).
@@ -137,13 +156,14 @@ impl ServerKey {
         &self,
         x: &Ciphertexts,
         y: &Ciphertexts,
-        range: f64,
+        apart: f64,
         sign: &CompositeSign,
     ) -> Result<Ciphertexts> {
-        self.one_of_difference("max", x, y, range, sign, |b, x, y| b.max(x, y, range, sign))
+        self.one_of_difference("max", x, y, apart, sign, |b, x, y| b.max(x, y, apart, sign))
     }
 
-    /// The smaller of x and y in every slot; see [`ServerKey::relu`].
+    /// The smaller of x and y in every slot, for slots that are at most `apart` from one another; see
+    /// [`ServerKey::relu`].
     ///
     /// # Errors
     /// As for [every operation](ServerKey#errors-of-operations).
@@ -151,10 +171,10 @@ impl ServerKey {
         &self,
         x: &Ciphertexts,
         y: &Ciphertexts,
-        range: f64,
+        apart: f64,
         sign: &CompositeSign,
     ) -> Result<Ciphertexts> {
-        self.one_of_difference("min", x, y, range, sign, |b, x, y| b.min(x, y, range, sign))
+        self.one_of_difference("min", x, y, apart, sign, |b, x, y| b.min(x, y, apart, sign))
     }
 
     /// max(x, 0) of every slot of [-range, range], within `range` times

@@ -49,13 +49,17 @@ pub(super) struct Tracked {
     foreign: Foreign,
     bias: f64,
     magnitude: f64,
+    /// Whether somebody said that magnitude of these very slots; else it was computed.
+    stated: bool,
 }
 
 impl Tracked {
     /// Without an error.
     pub fn exact(full: usize, slots: usize, mask: Mask, magnitude: f64) -> Self {
         let (sources, foreign) = (Sources::none(full), Foreign::default());
-        Self { full, slots, mask, sources, foreign, bias: 0.0, magnitude }
+        // Who says nothing encrypts slots up to 1.
+        let stated = magnitude != 1.0;
+        Self { full, slots, mask, sources, foreign, bias: 0.0, magnitude, stated }
     }
 
     /// A vector that was encoded, known by a digest.
@@ -74,18 +78,23 @@ impl Tracked {
 
     /// With an estimate that says nothing of sources: it may have any in common with others.
     pub fn with_estimate(mut self, of: Estimate) -> Self {
-        if of.deviation != self.deviation() {
+        let own = self.deviation();
+        // Who states what is known anyway, of a batch alike but for roundings, loses nothing.
+        let is_own = own.is_finite() && (of.deviation - own).abs() <= 1e-9 * own;
+        if !is_own {
             let share = (self.slots as f64 / self.full as f64).sqrt();
             self.sources = Sources::none(self.full);
             self.foreign = Foreign { slot: of.deviation, mean: times(of.deviation, share) };
         }
-        (self.bias, self.magnitude) = (of.bias, of.magnitude);
+        (self.bias, self.magnitude, self.stated) = (of.bias, of.magnitude, true);
         self
     }
 
     /// What a ciphertext of the host says of itself.
     pub fn with_noise_of(self, noise: Noise) -> Self {
-        self.with_estimate(Estimate::new(noise.deviation, noise.magnitude))
+        let stated = noise.magnitude != 1.0;
+        let known = self.with_estimate(Estimate::new(noise.deviation, noise.magnitude));
+        Self { stated, ..known }
     }
 
     /// An error in each slot of the vector, the same in all that stand for it.
@@ -116,7 +125,7 @@ impl Tracked {
     }
 
     /// The largest error of a slot, in magnitude.
-    fn reach(&self) -> f64 {
+    pub fn reach(&self) -> f64 {
         let slot = self.sources.slot() + self.foreign.slot;
         std::f64::consts::SQRT_2 * DEVIATIONS * slot + self.bias
     }
@@ -129,14 +138,24 @@ impl Tracked {
         self.magnitude
     }
 
+    /// With the word of the caller that no slot is larger.
     pub fn with_magnitude(self, magnitude: f64) -> Self {
-        Self { magnitude, ..self }
+        Self { magnitude, stated: true, ..self }
+    }
+
+    /// With a magnitude that was computed.
+    pub fn reaching(self, magnitude: f64) -> Self {
+        Self { magnitude, stated: false, ..self }
+    }
+
+    pub fn is_stated(&self) -> bool {
+        self.stated
     }
 
     /// Whose slots are known to stay below `magnitude`.
     pub fn at_most(self, magnitude: f64) -> Self {
-        let magnitude = self.magnitude.min(magnitude);
-        Self { magnitude, ..self }
+        let stated = self.stated && self.magnitude <= magnitude;
+        Self { magnitude: self.magnitude.min(magnitude), stated, ..self }
     }
 
     pub fn bias(&self) -> f64 {
@@ -174,6 +193,7 @@ impl Tracked {
             foreign: mean(self).plus(mean(other)),
             bias: self.bias + other.bias,
             magnitude: self.magnitude + other.magnitude,
+            stated: false,
         }
     }
 
@@ -190,7 +210,7 @@ impl Tracked {
     /// With a vector added, whose rounding adds `encoding` to each slot of the vector.
     pub fn plus_plain(&self, plain: &Self, encoding: f64) -> Self {
         let magnitude = self.magnitude + plain.magnitude;
-        self.clone().with_encoding(plain, encoding).with_magnitude(magnitude)
+        self.clone().with_encoding(plain, encoding).reaching(magnitude)
     }
 
     /// With the error of an encoded vector.
@@ -226,8 +246,7 @@ impl Tracked {
         self.sources = self.sources.times(slope);
         self.foreign = self.foreign.times(slope);
         self.bias = times(self.bias, slope);
-        self.magnitude = magnitude;
-        self
+        self.reaching(magnitude)
     }
 
     /// The product of two ciphertexts: m1 e2 + m2 e1 + e1 e2.
@@ -236,11 +255,16 @@ impl Tracked {
         let mask = self.mask.product(other.mask, salt);
         let sum = self.clone().times(two).together(&other.clone().times(one), mask);
         let both = times(self.reach(), other.reach());
-        sum.with_magnitude(times(one, two)).with_bias(both)
+        sum.reaching(times(one, two)).with_bias(both)
     }
 
     pub fn with_mask_of(self, other: &Self) -> Self {
         Self { mask: other.mask, ..self }
+    }
+
+    /// Of which nothing is promised: its error may be anything.
+    pub fn unreliable(self) -> Self {
+        self.with_common(f64::INFINITY)
     }
 
     /// A ciphertext of the same mask without errors, of slots up to 1.
@@ -281,8 +305,8 @@ impl Tracked {
         self.sources = self.sources.through(map);
         self.foreign = self.foreign.times(map.row_sum);
         self.bias = times(self.bias, map.row_sum);
-        self.magnitude = times(self.magnitude, map.row_sum);
-        self
+        let magnitude = times(self.magnitude, map.row_sum);
+        self.reaching(magnitude)
     }
 
     /// The mean of all that stands for one slot, in its place.
