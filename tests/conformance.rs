@@ -11,7 +11,7 @@ use girih_conformance::ckks::{
     batches, evaluator, key_switching, long, operations, vectors as ckks_vectors,
 };
 use girih_conformance::compare::{self, Differences};
-use girih_conformance::discrete::{look_ups, vectors as discrete_vectors};
+use girih_conformance::discrete::{circuits as wide, look_ups, vectors as discrete_vectors};
 use girih_conformance::planned::Planned;
 use girih_conformance::poly::compare::{Plans, against_interpreter};
 use girih_conformance::poly::{Work, kernels};
@@ -281,6 +281,10 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
     add(
         "discrete::look_ups".into(),
         Box::new(|device| no_differences(look_ups::end_to_end(device).map_err(|e| e.to_string())?)),
+    );
+    add(
+        "discrete::circuits".into(),
+        Box::new(|device| no_differences(wide::end_to_end(device).map_err(|e| e.to_string())?)),
     );
     add(
         "ckks::end_to_end".into(),

@@ -23,7 +23,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tfhe", &["ring", "backend", "rlwe"], &["cpu"]),
     ("ckks", &["ring", "backend", "rlwe"], &["cpu"]),
     ("discrete", &["ring", "backend", "rlwe", "ckks"], &["cpu"]),
-    ("circuit", &["ring", "backend", "rlwe", "tfhe"], &["cpu"]),
+    ("circuit", &["ring", "backend", "rlwe", "tfhe", "discrete"], &["cpu"]),
     ("integer", &["ring", "backend", "rlwe", "tfhe"], &["cpu"]),
     ("switching", &["ring", "backend", "rlwe", "tfhe", "ckks"], &["cpu"]),
 ];

@@ -6,6 +6,7 @@ use crate::ckks::options::options;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use crate::timeline::Timeline;
+use crate::wide;
 use anyhow::{Context, Result, bail};
 use girih::Device;
 use girih::ckks::PolyOptions;
@@ -100,7 +101,9 @@ impl Job {
                 let table = Table::new(p, |m| (m * m * m + 5 * m + 3) % p)?.order(order)?;
                 Ok(Self { table: Some(table), inputs: 1, below: p, modulus: p, order })
             }
-            other => bail!("--op {}: sets for numbers take lookup and gate", name(other)),
+            other => {
+                bail!("--op {}: sets for numbers take lookup, gate, aes and circuit", name(other))
+            }
         }
     }
 
@@ -120,7 +123,7 @@ impl Job {
 }
 
 /// Reproducible numbers below a bound.
-fn numbers(seed: u64, count: usize, below: u32) -> Vec<u32> {
+pub fn numbers(seed: u64, count: usize, below: u32) -> Vec<u32> {
     let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
         state ^= state << 13;
@@ -152,6 +155,14 @@ fn check(arguments: &Arguments, set: &DiscreteParameters) -> Result<()> {
 
 pub fn run(arguments: &Arguments, set: &DiscreteParameters) -> Result<bool> {
     check(arguments, set)?;
+    if let Operation::Discrete(op @ (DiscreteOperation::Aes | DiscreteOperation::Circuit)) =
+        arguments.op
+    {
+        return wide::run(arguments, set, op);
+    }
+    if arguments.netlist.is_some() {
+        bail!("--netlist: is an option of --op circuit");
+    }
     let job = Job::new(arguments, set)?;
     let batch = arguments.batch.unwrap_or(1);
     if batch == 0 {
@@ -186,14 +197,23 @@ pub fn run(arguments: &Arguments, set: &DiscreteParameters) -> Result<bool> {
     Ok(record.wrong == 0)
 }
 
-fn measure(
+/// Keys on a device, and how that went.
+pub struct Loaded {
+    pub client: ClientKey,
+    pub server: ServerKey,
+    pub keygen_s: f64,
+    pub load_s: f64,
+    pub plan: String,
+    pub plan_from: PlanSource,
+}
+
+/// Makes keys of the seed and loads them.
+pub fn load(
     arguments: &Arguments,
     set: &DiscreteParameters,
     device: &Device,
-    job: &Job,
-    batch: usize,
     say: &dyn Fn(String),
-) -> Result<Record> {
+) -> Result<Loaded> {
     let progress = Terminal::new();
     let start = Instant::now();
     let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(arguments.seed))?;
@@ -216,6 +236,19 @@ fn measure(
         server.ckks().key_switching()
     ));
     say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
+    Ok(Loaded { client, server, keygen_s, load_s, plan, plan_from })
+}
+
+fn measure(
+    arguments: &Arguments,
+    set: &DiscreteParameters,
+    device: &Device,
+    job: &Job,
+    batch: usize,
+    say: &dyn Fn(String),
+) -> Result<Record> {
+    let Loaded { client, server, keygen_s, load_s, plan, plan_from } =
+        load(arguments, set, device, say)?;
 
     let plain: Vec<Vec<Vec<u32>>> = (0..job.inputs)
         .map(|i| {

@@ -39,6 +39,7 @@ mod tune;
 mod vectors;
 mod wasm;
 mod web;
+mod wide;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;

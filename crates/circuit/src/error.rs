@@ -35,6 +35,9 @@ pub enum Error {
     /// Keys, ciphertexts or the device refused or failed.
     #[error(transparent)]
     Tfhe(#[from] girih_tfhe::Error),
+    /// Keys, numbers in slots or the device refused or failed.
+    #[error(transparent)]
+    Discrete(#[from] girih_discrete::Error),
 }
 
 impl From<girih_backend::BackendError> for Error {

@@ -55,6 +55,12 @@
 //! circuit fills a wide device. Slots never mix, which suits circuits over instances exactly: see
 //! [`EncryptedBits`] for the order.
 //!
+//! # Thousands of instances
+//!
+//! [`WideCircuit`] runs a netlist on [numbers in slots](girih_discrete): a wire is one ciphertext
+//! with up to 32,768 instances in its slots, and the unit of cost is a look-up of all of them. From
+//! a few hundred instances on it is faster.
+//!
 //! # Files are not trusted
 //!
 //! [`Netlist::from_bristol`], [`Netlist::from_yosys`] and [`Netlist::from_heir`] refuse what is
@@ -79,6 +85,7 @@ mod heir;
 mod netlist;
 mod optimise;
 mod report;
+mod wide;
 mod yosys;
 
 pub use bits::EncryptedBits;
@@ -87,3 +94,4 @@ pub use circuit::{Circuit, MAX_INPUT_BITS};
 pub use error::{Error, Result};
 pub use netlist::{Bus, Gate, GateKind, Netlist, Wire};
 pub use report::{LevelTime, Report};
+pub use wide::{WideBits, WideCircuit, WideLevel, WideOptions, WideReport};

@@ -41,6 +41,9 @@ const COMPUTED: usize = 8;
 /// come to equal tails.
 const FRACTION: f64 = 8.0;
 
+/// A probability, 2^-249, of no account.
+const HARDLY: f64 = 1e-75;
+
 /// Probabilities below this are 0.
 const NOTHING: f64 = 1e-90;
 
@@ -108,23 +111,29 @@ impl Tail {
 
     /// The tail of the sum of errors times weights, however they depend on each other.
     pub fn sum<'a>(terms: impl IntoIterator<Item = (f64, &'a Tail)>) -> Self {
-        let terms: Vec<(f64, f64, &Tail)> = terms
-            .into_iter()
-            .map(|(weight, tail)| (weight.abs(), weight.abs() * tail.quantile(1e-18), tail))
-            .filter(|(.., tail)| tail.0[0] > 0.0)
-            .collect();
-        if let [(weight, _, tail)] = terms.as_slice()
-            && *weight == 1.0
-        {
+        // Long sums have few kinds of terms: how often, weight, share, tail.
+        let mut kinds: Vec<(f64, f64, f64, &Tail)> = Vec::new();
+        for (weight, tail) in terms.into_iter().filter(|(_, tail)| tail.0[0] > 0.0) {
+            let weight = weight.abs();
+            let same = |(_, other, _, of): &&mut (f64, f64, f64, &Tail)| {
+                *other == weight && Arc::ptr_eq(&of.0, &tail.0)
+            };
+            match kinds.iter_mut().find(same) {
+                Some(kind) => kind.0 += 1.0,
+                None => kinds.push((1.0, weight, weight * tail.quantile(1e-18), tail)),
+            }
+        }
+        if let [(1.0, 1.0, _, tail)] = kinds.as_slice() {
             return (*tail).clone();
         }
         // If a sum exceeds x, a term exceeds its share.
-        let all: f64 = terms.iter().map(|(_, share, _)| share).sum();
+        let all: f64 = kinds.iter().map(|(count, _, share, _)| count * share).sum();
         let at = |i: usize| {
             let x = size(i);
-            let one =
-                |(weight, share, tail): &(f64, f64, &Tail)| tail.beyond(x * share / all / weight);
-            rounded_up(terms.iter().map(one).sum())
+            let one = |(count, weight, share, tail): &(f64, f64, f64, &Tail)| {
+                count * tail.beyond(x * share / all / weight)
+            };
+            rounded_up(kinds.iter().map(one).sum())
         };
         if !all.is_finite() {
             return Self(vec![1.0; POINTS].into());
@@ -134,6 +143,23 @@ impl Tail {
 
     fn bits(&self) -> Vec<u64> {
         self.0.iter().map(|p| p.to_bits()).collect()
+    }
+
+    /// Whether it is nowhere larger than another.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.0.iter().zip(&*other.0).all(|(own, other)| own <= other)
+    }
+
+    /// One step of the grid larger, and nowhere so unlikely that only roundings tell. Counted
+    /// failures are taken from a tail, so that of a better look-up it may have more left there.
+    pub fn widened(&self) -> Self {
+        let at = |i: usize| self.0[i.saturating_sub(1)].max(HARDLY);
+        Self((0..POINTS).map(at).collect())
+    }
+
+    /// The larger of both everywhere.
+    pub fn or(&self, other: &Self) -> Self {
+        Self(self.0.iter().zip(&*other.0).map(|(own, other)| own.max(*other)).collect())
     }
 }
 
@@ -285,8 +311,12 @@ fn finish(numbers: usize, mut passed: Vec<f64>) -> (f64, Tail) {
 #[derive(Debug)]
 pub(crate) struct FailureModel {
     set: DiscreteParameters,
+    /// By levels of tables: samples of the series take milliseconds.
+    noise: Mutex<HashMap<usize, LookupNoise>>,
     passed: Mutex<HashMap<TableKey, Arc<Passed>>>,
-    outcomes: Mutex<HashMap<OutcomeKey, (f64, Tail)>>,
+    /// Of the worst tables, by modulus and order.
+    worst: Mutex<HashMap<(u32, u32), Arc<Passed>>>,
+    outcomes: Mutex<HashMap<InputKey, Outcomes>>,
     /// By modulus, order and limit.
     limits: Mutex<HashMap<(u32, u32, u64), u32>>,
 }
@@ -294,30 +324,41 @@ pub(crate) struct FailureModel {
 /// Values and order.
 type TableKey = (Vec<i64>, u32);
 
-/// The input's tail, deviation and bias, and the table.
-type OutcomeKey = (Vec<u64>, [u64; 2], Vec<i64>, u32);
+/// How likely each table is wrong, and the tail of its result.
+type Outcomes = HashMap<TableKey, (f64, Tail)>;
+
+/// The input's tail, deviation and bias.
+type InputKey = (Vec<u64>, [u64; 2]);
 
 fn locked<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Outcomes that are kept: a circuit has few kinds of them.
-const KEPT: usize = 4096;
+/// Inputs whose outcomes are kept: a circuit has few kinds of them.
+const KEPT: usize = 1024;
 
 impl FailureModel {
     pub fn new(set: &DiscreteParameters) -> Self {
         Self {
             set: set.clone(),
+            noise: Mutex::default(),
             passed: Mutex::default(),
+            worst: Mutex::default(),
             outcomes: Mutex::default(),
             limits: Mutex::default(),
         }
     }
 
+    /// What a look-up of tables of `levels` levels leaves of errors.
+    pub fn noise(&self, levels: usize) -> LookupNoise {
+        let mut known = locked(&self.noise);
+        *known.entry(levels).or_insert_with(|| LookupNoise::new(&self.set, levels))
+    }
+
     /// The noise of a look-up of tables modulo `modulus` of `levels` levels, with that of its
     /// inputs: `deviation` is a mean over slots, in units of numbers.
     pub fn fresh(&self, modulus: u32, levels: usize, deviation: f64) -> (Fresh, f64) {
-        let noise = LookupNoise::new(&self.set, levels);
+        let noise = self.noise(levels);
         let own = noise.deviation(modulus).hypot(deviation);
         let worst = self.set.flatness().sqrt();
         let ratio = noise.ratio();
@@ -334,36 +375,49 @@ impl FailureModel {
         made
     }
 
+    fn worst(&self, modulus: u32, order: u32, ratio: f64) -> Arc<Passed> {
+        if let Some(known) = locked(&self.worst).get(&(modulus, order)) {
+            return known.clone();
+        }
+        let made = Arc::new(Passed::worst(modulus, order, ratio));
+        locked(&self.worst).insert((modulus, order), made.clone());
+        made
+    }
+
+    /// What a look-up of any table of range 1 makes of a sum, at most: log2 of the probability
+    /// that it is wrong, and the tail.
+    pub fn any_table(&self, tail: &Tail, deviation: f64, modulus: u32, order: u32) -> (f64, Tail) {
+        let levels = crate::table::levels(modulus, order);
+        let (fresh, ratio) = self.fresh(modulus, levels, deviation);
+        let passed = self.worst(modulus, order, ratio).pass(&fresh.add(tail), 1.0);
+        let (wrong, tail) = finish(self.set.numbers(), passed);
+        (libm::log2(wrong), tail)
+    }
+
     /// What a look-up of `tables` makes of a sum.
     pub fn lookup(&self, tail: &Tail, deviation: f64, tables: &[Table]) -> Outcome {
         let levels = tables.iter().map(Table::levels).max().unwrap_or(0);
         let modulus = tables.first().map_or(2, Table::modulus);
         let (fresh, ratio) = self.fresh(modulus, levels, deviation);
-        let key = |table: &Table| -> OutcomeKey {
-            let noise = [fresh.deviation.to_bits(), fresh.bias.to_bits()];
-            (tail.bits(), noise, table.values().to_vec(), table.order_of())
-        };
+        let key = (tail.bits(), [fresh.deviation.to_bits(), fresh.bias.to_bits()]);
+        let mut known = locked(&self.outcomes).get(&key).cloned().unwrap_or_default();
         let mut input = None;
-        let (mut failure, mut tails) = (0f64, Vec::new());
+        let (mut failure, mut tails, count) = (0f64, Vec::new(), known.len());
         for table in tables {
-            let key = key(table);
-            let known = locked(&self.outcomes).get(&key).cloned();
-            let (wrong, passed) = match known {
-                Some(known) => known,
-                None => {
-                    let input = input.get_or_insert_with(|| fresh.add(tail));
-                    let passed = self.passed(table, ratio).pass(input, 1.0);
-                    let made = finish(self.set.numbers(), passed);
-                    let mut kept = locked(&self.outcomes);
-                    if kept.len() >= KEPT {
-                        kept.clear();
-                    }
-                    kept.insert(key, made.clone());
-                    made
-                }
-            };
-            failure += wrong;
-            tails.push(passed);
+            let name = (table.values().to_vec(), table.order_of());
+            let (wrong, passed) = known.entry(name).or_insert_with(|| {
+                let input = input.get_or_insert_with(|| fresh.add(tail));
+                finish(self.set.numbers(), self.passed(table, ratio).pass(input, 1.0))
+            });
+            failure += *wrong;
+            tails.push(passed.clone());
+        }
+        if known.len() > count {
+            let mut kept = locked(&self.outcomes);
+            if kept.len() >= KEPT {
+                kept.clear();
+            }
+            kept.entry(key).or_default().extend(known);
         }
         Outcome { log2_failure: libm::log2(failure), tails }
     }
@@ -373,7 +427,7 @@ impl FailureModel {
     pub fn chain(&self, modulus: u32, order: u32, reach: u32) -> f64 {
         let levels = crate::table::levels(modulus, order);
         let (fresh, ratio) = self.fresh(modulus, levels, 0.0);
-        let passed = Passed::worst(modulus, order, ratio);
+        let passed = self.worst(modulus, order, ratio);
         let mut tail = Tail::none();
         let mut failure = 0f64;
         for _ in 0..24 {

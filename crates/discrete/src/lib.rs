@@ -11,13 +11,14 @@
 //! | [`Table`] | functions of numbers, as polynomials of exp(2 pi i m/p) |
 //! | [`program`] | a look-up as recorded operations on polynomials |
 //! | [`LookupNoise`] | how large errors are |
-//! | `failure` | how likely a look-up is wrong |
+//! | `failure`, [`Forecast`] | how likely a look-up is wrong |
 //! | `keys`, `numbers` | keys of one user, and encrypted numbers |
 //! | [`ServerKey`] | keys on a device: sums, look-ups, gates |
 
 mod error;
 mod exponential;
 mod failure;
+mod forecast;
 mod keys;
 mod noise;
 mod numbers;
@@ -29,6 +30,7 @@ mod wire;
 
 pub use error::{Error, Result};
 pub use exponential::{exponential, series_error};
+pub use forecast::{Expected, Forecast};
 pub use girih_rlwe::KeyId;
 pub use keys::{ClientKey, EvaluationKeys, PublicKey};
 pub use noise::LookupNoise;

@@ -50,6 +50,35 @@ impl EncryptedNumbers {
         Ok(found)
     }
 
+    /// Ciphertexts of several batches as one, in their order.
+    ///
+    /// # Errors
+    /// [`Error::Count`] without any, for more than a batch may have, and for batches of unequal
+    /// numbers of numbers; [`Error::Mismatch`] for batches of several sets or client keys.
+    pub fn join<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
+        let mut parts = parts.into_iter();
+        let Some(first) = parts.next() else {
+            let rule = "there is at least one to join".into();
+            return Err(Error::Count { what: "batches", found: 0, rule });
+        };
+        let mut all = first.clone();
+        for part in parts {
+            if part.set != all.set {
+                let (found, own) = (&part.set, &all.set);
+                return error::mismatch(format!("numbers of {found} where others are of {own}"));
+            }
+            if part.numbers != all.numbers {
+                let rule = format!("the first batch has {} a ciphertext", all.numbers);
+                return Err(Error::Count { what: "numbers", found: part.numbers, rule });
+            }
+            all.ciphertexts.extend(part.ciphertexts.iter().cloned());
+            all.range = (all.range.0.min(part.range.0), all.range.1.max(part.range.1));
+            all.bound = all.bound.max(part.bound);
+        }
+        all.check()?;
+        Ok(all)
+    }
+
     /// The same with a bound of errors that follows from their deviation.
     pub(crate) fn with_bound(self, bound: impl Fn(f64) -> f64) -> Self {
         Self { bound: bound(self.deviation()), ..self }

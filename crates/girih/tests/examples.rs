@@ -46,6 +46,9 @@ mod switching;
 #[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/transformer.rs"]
 mod transformer;
+#[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/wide.rs"]
+mod wide;
 
 /// The toy with the least noise, packed so that the last ciphertext is not full.
 const SET: [&str; 4] = ["--device", "cpu", "--set", "INSECURE_TOY_WORDS2_R4"];
@@ -106,6 +109,13 @@ fn digits_are_read_as_in_the_plain() {
 fn orders_are_priced_as_in_the_plain() {
     let set = ["integers", "--device", "cpu", "--set", "INSECURE_INTEGERS", "--orders", "6"];
     integers::run(&integers::Arguments::parse_from(set)).expect("the plain prices");
+}
+
+/// The table; circuits on numbers in slots have tests of their own, and a round of AES takes longer.
+#[test]
+fn records_are_looked_up_as_in_the_plain() {
+    let line = ["wide", "--device", "cpu", "--rounds", "0"];
+    wide::run(&wide::Arguments::parse_from(line)).expect("the plain shares");
 }
 
 /// CKKS at N = 2^10.

@@ -1,6 +1,7 @@
-//! What the suite knows of exact numbers in slots of CKKS: published vectors, and look-ups end to
-//! end.
+//! What the suite knows of exact numbers in slots of CKKS: published vectors, look-ups and
+//! circuits end to end.
 
+pub mod circuits;
 pub mod look_ups;
 mod seeded;
 mod sha;

@@ -41,6 +41,9 @@ pub struct Arguments {
     /// ones), 16384 on a GPU, rounded up; as many integers as take two seconds, at most 1000].
     #[arg(long)]
     pub batch: Option<usize>,
+    /// The netlist of --op circuit: Bristol Fashion, JSON of Yosys (.json) or HEIR's cggi (.mlir).
+    #[arg(long, value_name = "FILE")]
+    pub netlist: Option<PathBuf>,
     /// Timed runs, after one that warms up; at least 1.
     #[arg(long, default_value_t = 3)]
     pub repeat: usize,

@@ -23,6 +23,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(set) = discrete::set(arguments)? {
         return discrete::run(arguments, &set);
     }
+    if arguments.netlist.is_some() {
+        bail!("--netlist is an option of --op circuit and a set such as DISCRETE_4");
+    }
     if arguments.order.is_some() {
         bail!("--order is an option of sets for numbers in slots; name one, such as DISCRETE_4");
     }

@@ -103,6 +103,10 @@ pub enum DiscreteOperation {
     Lookup,
     /// Numbers in slots: NAND of two bits each.
     Gate,
+    /// Numbers in slots: AES-128 of as many blocks as a ciphertext has numbers.
+    Aes,
+    /// Numbers in slots: the circuit of --netlist, of as many instances.
+    Circuit,
 }
 
 /// All of them, in the order of `--help`.

@@ -7,6 +7,9 @@ mod form;
 mod graph;
 mod schedule;
 
+pub(crate) use cut::Cut;
+pub(crate) use form::VARIABLES;
+pub(crate) use graph::{Graph, Literal, Node};
 pub(crate) use schedule::{Instruction, Output, Program, Source};
 
 use crate::Netlist;

@@ -213,6 +213,18 @@ impl Recording {
         Ok(runs.pop().unwrap_or_default())
     }
 
+    /// Several runs at once, which a device may do side by side as it does the ciphertexts of a
+    /// batch: batches of one run have one length, those of different runs lie anywhere.
+    ///
+    /// # Errors
+    /// As [`Recording::run`].
+    pub fn run_each(&self, runs: &[Vec<&Ciphertexts>]) -> Result<Vec<Vec<Ciphertexts>>> {
+        let operands: Vec<Vec<Operand<'_>>> =
+            runs.iter().map(|run| run.iter().map(|x| Operand::Ciphertexts(x)).collect()).collect();
+        let operands: Vec<&[Operand<'_>]> = operands.iter().map(Vec::as_slice).collect();
+        self.run_all(&operands)
+    }
+
     pub(super) fn run_operands(&self, operands: &[Operand<'_>]) -> Result<Vec<Ciphertexts>> {
         let mut runs = self.run_all(&[operands])?;
         Ok(runs.pop().unwrap_or_default())

@@ -1,6 +1,7 @@
 //! Evaluation keys on a device, and look-ups there.
 
 mod gates;
+mod lookups;
 mod recordings;
 #[cfg(test)]
 mod tests;
@@ -9,11 +10,10 @@ mod wires;
 pub use gates::Gate;
 pub use wires::Wires;
 
-use crate::failure::{FailureModel, Tail};
+use crate::failure::Tail;
 use crate::numbers::check_range;
 use crate::program::LookupPlan;
-use crate::{DiscreteParameters, EncryptedNumbers, Error, EvaluationKeys, LookupNoise, Result};
-use crate::{Table, error};
+use crate::{DiscreteParameters, EncryptedNumbers, Error, EvaluationKeys, Forecast, Result, error};
 use girih_backend::{Backend, Progress};
 use girih_ckks::program::{Chain, ChainShape};
 use girih_ckks::server::Options;
@@ -43,7 +43,7 @@ pub struct ServerKey {
     encoder: Encoder,
     plans: Mutex<HashMap<usize, Arc<LookupPlan>>>,
     kept: Mutex<Kept>,
-    failure: FailureModel,
+    forecast: Forecast,
     limit: Mutex<f64>,
 }
 
@@ -56,7 +56,6 @@ impl std::fmt::Debug for ServerKey {
 /// A weighted sum of wires that is about to be looked up.
 struct Sum {
     weights: Vec<i64>,
-    constant: i64,
     numbers: usize,
     range: (i64, i64),
     deviation: f64,
@@ -80,7 +79,7 @@ impl ServerKey {
         let chain = Chain::new(ChainShape::from(set.ckks()))?;
         Ok(Self {
             encoder: Encoder::new(set.ckks().chain().log2_degree())?,
-            failure: FailureModel::new(&set),
+            forecast: Forecast::new(&set),
             set,
             ckks,
             chain,
@@ -134,6 +133,11 @@ impl ServerKey {
         *locked(&self.limit)
     }
 
+    /// What it counts failures with, for who plans look-ups.
+    pub fn forecast(&self) -> &Forecast {
+        &self.forecast
+    }
+
     /// The largest range of a table times the weights of the sum that its result enters, for which
     /// look-ups of any tables modulo `modulus` of `order` may follow each other without end; 0
     /// where even 1 is too much.
@@ -151,7 +155,7 @@ impl ServerKey {
                 self.set.table_levels()
             ));
         }
-        Ok(self.failure.reach(modulus, order, self.failure_limit()))
+        Ok(self.forecast.failure().reach(modulus, order, self.failure_limit()))
     }
 
     /// Copies numbers to the device, as one batch.
@@ -229,12 +233,20 @@ impl ServerKey {
         let deviation = terms.iter().map(|(w, x)| w.unsigned_abs() as f64 * x.deviation).sum();
         Ok(Sum {
             weights: terms.iter().map(|(weight, _)| *weight).collect(),
-            constant,
             numbers: terms.iter().map(|(_, x)| x.numbers).max().unwrap_or(1),
             range,
             deviation,
             tail: Tail::sum(terms.iter().map(|(weight, x)| (*weight as f64, &x.tail))),
         })
+    }
+
+    /// One value in every slot, as a batch like another: no look-up.
+    ///
+    /// # Errors
+    /// As [`ServerKey::sum`].
+    pub fn constant(&self, value: i64, like: &Wires) -> Result<Wires> {
+        check_range((value, value))?;
+        Ok(Wires { range: (value, value), ..self.sum(&[(1, like), (-1, like)], value)? })
     }
 
     fn used<'w>(terms: &[(i64, &'w Wires)]) -> Vec<&'w girih_ckks::server::Ciphertexts> {
@@ -260,104 +272,5 @@ impl ServerKey {
             deviation: sum.deviation,
             tail: sum.tail,
         })
-    }
-
-    /// Several tables of one number each: f(m) for every number m of the batch, which is read
-    /// modulo the tables' modulus. The tables share all but a few key switches. What comes out has
-    /// errors that do not depend on how many look-ups came before.
-    ///
-    /// # Errors
-    /// As [`ServerKey::lookup_sum`].
-    pub fn lookup(&self, x: &Wires, tables: &[&Table]) -> Result<Vec<Wires>> {
-        self.lookup_sum(&[(1, x)], 0, tables)
-    }
-
-    /// The same of a weighted sum plus a constant, which is recorded with the look-up.
-    ///
-    /// # Errors
-    /// As [`ServerKey::sum`]; [`Error::Count`] without tables, [`Error::Mismatch`] for tables of
-    /// several moduli, or one that the set has not, or more levels than it has for tables;
-    /// [`Error::Failure`] for what would be wrong too often.
-    pub fn lookup_sum(
-        &self,
-        terms: &[(i64, &Wires)],
-        constant: i64,
-        tables: &[&Table],
-    ) -> Result<Vec<Wires>> {
-        let Some(first) = tables.first() else {
-            let rule = "a look-up has at least one".into();
-            return Err(Error::Count { what: "tables", found: 0, rule });
-        };
-        let modulus = first.modulus();
-        self.check_modulus(modulus)?;
-        if let Some(other) = tables.iter().find(|t| t.modulus() != modulus) {
-            return error::mismatch(format!(
-                "tables modulo {modulus} and {} of one sum: they read it modulo one number",
-                other.modulus()
-            ));
-        }
-        let deepest = tables.iter().map(|t| t.levels()).max().unwrap_or(0);
-        if deepest > self.set.table_levels() {
-            return error::mismatch(format!(
-                "tables modulo {modulus} of order {} take {deepest} levels, and {} has {}: take \
-                 order 1",
-                tables.iter().map(|t| t.order_of()).max().unwrap_or(1),
-                self.set,
-                self.set.table_levels()
-            ));
-        }
-        let tables: Vec<Table> = tables.iter().map(|&t| t.clone()).collect();
-        let sum = self.weighted(terms, constant)?;
-        let outcome = self.failure.lookup(&sum.tail, sum.deviation, &tables);
-        let limit = self.failure_limit();
-        if outcome.log2_failure > limit {
-            return Err(self.refusal(&sum, &tables, outcome.log2_failure, limit));
-        }
-        // The set reads sums modulo p: a table modulo p' reads them times p/p'.
-        let factor = i64::from(self.set.modulus() / modulus);
-        let kind = Kind {
-            weights: sum.weights.iter().map(|w| w * factor).collect(),
-            constant: sum.constant.rem_euclid(i64::from(modulus)) * factor,
-            tables: tables.iter().map(|t| (t.values().to_vec(), t.order_of())).collect(),
-        };
-        let results = self.recording(kind, &tables)?.run(&Self::used(terms))?;
-        let floor = LookupNoise::new(&self.set, deepest).floor;
-        let parts = results.into_iter().zip(&tables).zip(outcome.tails);
-        Ok(parts
-            .map(|((ciphertexts, table), tail)| {
-                let (low, high) = table.range();
-                Wires {
-                    ciphertexts,
-                    set: self.set.clone(),
-                    numbers: sum.numbers,
-                    range: (low, high),
-                    deviation: floor.0 + floor.1 * (high - low) as f64,
-                    tail,
-                }
-            })
-            .collect())
-    }
-
-    fn refusal(&self, sum: &Sum, tables: &[Table], log2_failure: f64, limit: f64) -> Error {
-        let modulus = tables[0].modulus();
-        let orders =
-            (1..=2).filter(|&o| crate::table::levels(modulus, o) <= self.set.table_levels());
-        let reaches: Vec<String> = orders
-            .map(|order| {
-                let reach = self.failure.reach(modulus, order, limit);
-                format!("{reach} from tables of order {order}")
-            })
-            .collect();
-        Error::Failure {
-            what: format!("a sum with weights {:?}, read modulo {modulus},", sum.weights),
-            log2_failure,
-            limit,
-            advice: format!(
-                "the ranges of its terms times their weights may sum to {}; take smaller weights, \
-                 tables of a smaller range or of a higher order before the sum, or a set for \
-                 larger numbers",
-                reaches.join(", or to ")
-            ),
-        }
     }
 }

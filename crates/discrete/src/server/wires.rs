@@ -1,7 +1,7 @@
 //! Numbers on the device of a server key.
 
 use crate::failure::Tail;
-use crate::{DiscreteParameters, Result};
+use crate::{DiscreteParameters, Expected, Result};
 use girih_ckks::server::Ciphertexts;
 use girih_rlwe::KeyId;
 use std::ops::Range;
@@ -87,6 +87,11 @@ impl Wires {
         // exp(-x^2/2) is p.
         let deviations = (-2.0 * p.ln()).max(0.0).sqrt();
         self.tail.quantile(p) + deviations * self.deviation * self.set.flatness().sqrt()
+    }
+
+    /// What is known of errors, for a [`Forecast`](crate::Forecast) of what is done with them.
+    pub fn expected(&self) -> Expected {
+        Expected { deviation: self.deviation, tail: self.tail.clone() }
     }
 
     /// Some of the batch, as a batch of their own.

@@ -60,7 +60,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Chapter::Matrices => matrices::run(vectors),
         Chapter::Functions => functions::run(vectors),
         Chapter::Bootstrapping => bootstrapping::run(set("CKKS_D40", "INSECURE_CKKS_D40_N10")),
-        Chapter::Numbers => numbers::run(set("DISCRETE_4", "INSECURE_DISCRETE_4_N10")),
+        Chapter::Numbers => {
+            let set = set("DISCRETE_4", "INSECURE_DISCRETE_4_N10");
+            numbers::run(set).and_then(|()| numbers::circuit(set))
+        }
         Chapter::Devices => devices::run(bits),
     }
 }

@@ -19,3 +19,26 @@ pub fn run(set: &str) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 // ANCHOR_END: program
+
+/// Docs: docs/guide/circuits.md.
+pub fn circuit(set: &str) -> Result<(), Box<dyn std::error::Error>> {
+    use girih::circuit::{WideBits, WideCircuit, WideOptions, generate};
+
+    let client = ClientKey::generate(&DiscreteParameters::by_name(set)?)?;
+    let keys = EvaluationKeys::generate(&client, &NoProgress)?;
+    let server = Device::open("cpu")?.load(&keys)?;
+    // ANCHOR: circuit
+    let circuit = WideCircuit::new(&generate::comparator(4), client.set())?;
+    println!("{} look-ups of {} tables", circuit.lookups(), circuit.tables());
+
+    // Two instances: 3 and 5, 9 and 2, bits of the first number, then of the second, lowest first.
+    let bits = |a: u8, b: u8| -> Vec<bool> {
+        [a, b].iter().flat_map(|x| (0..4).map(move |i| x >> i & 1 == 1)).collect()
+    };
+    let inputs = WideBits::encrypt(&client, &[bits(3, 5), bits(9, 2)])?;
+    let (less, _) = circuit.evaluate(&server, &inputs, &WideOptions::default(), &NoProgress)?;
+    let less: Vec<bool> = less.decrypt(&client)?.iter().map(|bits| bits[0]).collect();
+    assert_eq!(less, [true, false]);
+    // ANCHOR_END: circuit
+    Ok(())
+}
