@@ -3,13 +3,3 @@
 
 #[doc(inline)]
 pub use girih_circuit::*;
-<<<<<<< HEAD
-
-/// What a program that runs circuits needs besides [`crate::tfhe::prelude`].
-pub mod prelude {
-    pub use girih_circuit::{
-        Circuit, EncryptedBits, Netlist, WideBits, WideCircuit, WideOptions, generate,
-    };
-}
-=======
->>>>>>> main
