@@ -166,7 +166,7 @@ pub fn run(arguments: &Arguments, set: &DiscreteParameters, op: DiscreteOperatio
     let Loaded { client, server, keygen_s, load_s, plan, plan_from } =
         load(arguments, set, &device, &say)?;
     let inputs = server.upload(&client.encrypt_batch(&job.columns, 2)?)?;
-    let options = WideOptions { batch, ..WideOptions::default() };
+    let options = WideOptions::default().with_batch(batch);
     let progress = Terminal::new();
     let mut last: Option<(Vec<_>, WideReport)> = None;
     let mut once = || -> Result<()> {

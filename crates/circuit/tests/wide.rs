@@ -51,11 +51,10 @@ fn random(inputs: usize, gates: usize, seed: u64) -> Netlist {
         And, AndNot, Buf, Majority, Mux, Nand, Nor, Not, One, Or, OrNot, Xnor, Xor, Zero, Xor, Xor,
     ];
     let choices = bits(64 * gates, seed);
-    let mut at =
-        choices.chunks(64).map(|bits| bits.iter().fold(0u64, |n, &b| n << 1 | u64::from(b)));
+    let at = choices.chunks(64).map(|bits| bits.iter().fold(0u64, |n, &b| n << 1 | u64::from(b)));
     let mut builder = Builder::new();
     let mut wires = builder.input("x", inputs);
-    while let Some(word) = at.next() {
+    for word in at {
         let kind = KINDS[word as usize % 16];
         let pick = |i: u64| {
             // Mostly what was made last.
@@ -191,7 +190,7 @@ fn encrypted_circuits_are_right() {
         let netlist = builder.finish().expect("outputs");
         place.check(&netlist, &WideOptions::default());
         let yosys = Netlist::from_yosys(include_str!("yosys/full_adder.json")).expect("Yosys");
-        place.check(&yosys, &WideOptions { batch: 1, most_bytes: None });
+        place.check(&yosys, &WideOptions::default().with_batch(1));
         assert!(most > 8);
     }
 }
@@ -202,7 +201,10 @@ fn memory_is_kept_to() {
     let set = set("DISCRETE_4");
     let circuit = WideCircuit::new(&netlist, &set).expect("has inputs");
     let bytes = 8 * 3 * 32_768;
-    let peak = |most_bytes| circuit.peak_ciphertexts(&WideOptions { batch: 8, most_bytes });
+    let peak = |most: Option<u64>| {
+        let options = WideOptions::default();
+        circuit.peak_ciphertexts(&most.map_or(options, |most| options.with_most_bytes(most)))
+    };
     let free = peak(None).expect("no limit");
     assert_eq!(peak(Some(free as u64 * bytes)).expect("as much as it takes"), free);
     let less = peak(Some((free as u64 - 1) * bytes)).expect("another order");
@@ -217,7 +219,7 @@ fn what_does_not_fit_is_refused_in_words() {
     let of = place.server.set();
     let circuit = WideCircuit::new(&generate::adder(2, false), of).expect("has inputs");
     let run = |circuit: &WideCircuit, inputs: &WideBits, batch: usize| {
-        let options = WideOptions { batch, most_bytes: None };
+        let options = WideOptions::default().with_batch(batch);
         circuit.evaluate(&place.server, inputs, &options, &NoProgress).expect_err("").to_string()
     };
     let three = WideBits::encrypt(&place.client, &[[true; 3]]).expect("bits");

@@ -11,7 +11,7 @@ mod common;
 
 use clap::Parser;
 use common::{Bar, Failure};
-use girih::circuit::{WideBits, WideCircuit, WideOptions, generate};
+use girih::circuit::generate;
 use girih::discrete::prelude::*;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -123,7 +123,7 @@ fn aes(
     let blocks = (0..client.set().numbers()).map(|i| BLOCK ^ i as u128);
     let inputs: Vec<Vec<bool>> = blocks.map(|b| [key.clone(), bits(b)].concat()).collect();
     let encrypted = WideBits::encrypt(client, &inputs)?;
-    let options = WideOptions { batch: arguments.batch, ..WideOptions::default() };
+    let options = WideOptions::default().with_batch(arguments.batch);
     let (outputs, report) = circuit.evaluate(server, &encrypted, &options, &Bar::default())?;
     println!("{report}");
     let outputs = outputs.decrypt(client)?;

@@ -219,7 +219,7 @@ pub mod prelude {
     pub use crate::device::{Device, LoadOptions, NoProgress, Progress, Transform};
     pub use crate::{circuit, ckks, discrete, integer, switching, tfhe};
 
-    pub use girih_circuit::{Circuit, EncryptedBits, Netlist};
+    pub use girih_circuit::{Circuit, EncryptedBits, Netlist, WideBits, WideCircuit, WideOptions};
     pub use girih_ckks::{
         CkksParameters, Complex64, KeyKind,
         approximation::{CompositeSign, GoldschmidtInverse, NewtonInverseSqrt, Polynomial},
@@ -250,6 +250,7 @@ const _: () = {
     shared::<tfhe::DeviceCiphertexts>();
     shared::<tfhe::large::LargeServer>();
     shared::<circuit::Circuit>();
+    shared::<circuit::WideCircuit>();
     shared::<integer::Integers>();
     shared::<integer::FheUint<8>>();
     shared::<ckks::ClientKey>();

@@ -1,7 +1,7 @@
 //! Circuits on numbers in slots on one device: decrypted, and word for word those of the CPU.
 
 use crate::bootstrap::compare::Differences;
-use girih::circuit::{Netlist, WideBits, WideCircuit, WideOptions, generate};
+use girih::circuit::generate;
 use girih::discrete::prelude::*;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -20,7 +20,7 @@ fn run(
     let server = device.load(&EvaluationKeys::generate(&client, &NoProgress)?)?;
     let circuit = WideCircuit::new(netlist, set)?;
     let encrypted = WideBits::encrypt(&client, inputs)?;
-    let options = WideOptions { batch: 3, ..WideOptions::default() };
+    let options = WideOptions::default().with_batch(3);
     let (outputs, _) = circuit.evaluate(&server, &encrypted, &options, &NoProgress)?;
     let bits = outputs.decrypt(&client)?;
     Ok((outputs, bits))

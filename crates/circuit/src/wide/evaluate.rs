@@ -12,6 +12,7 @@ const WAITS: usize = 100;
 
 /// How to run a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WideOptions {
     /// Look-ups side by side at most: a device shares keys and launches among them, and needs
     /// working memory for each.
@@ -25,6 +26,20 @@ impl Default for WideOptions {
     /// Eight side by side, no limit.
     fn default() -> Self {
         Self { batch: 8, most_bytes: None }
+    }
+}
+
+impl WideOptions {
+    /// These, with at most so many look-ups side by side.
+    #[must_use]
+    pub fn with_batch(self, batch: usize) -> Self {
+        Self { batch, ..self }
+    }
+
+    /// These, with a limit of what wires may take on the device.
+    #[must_use]
+    pub fn with_most_bytes(self, bytes: u64) -> Self {
+        Self { most_bytes: Some(bytes), ..self }
     }
 }
 

@@ -22,7 +22,7 @@ pub fn run(set: &str) -> Result<(), Box<dyn std::error::Error>> {
 
 /// Docs: docs/guide/circuits.md.
 pub fn circuit(set: &str) -> Result<(), Box<dyn std::error::Error>> {
-    use girih::circuit::{WideBits, WideCircuit, WideOptions, generate};
+    use girih::circuit::generate;
 
     let client = ClientKey::generate(&DiscreteParameters::by_name(set)?)?;
     let keys = EvaluationKeys::generate(&client, &NoProgress)?;
