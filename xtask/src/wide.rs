@@ -7,7 +7,7 @@ use crate::discrete::{Loaded, load, numbers};
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use anyhow::{Context, Result, bail, ensure};
-use girih::PlanSource;
+use girih::device::PlanSource;
 use girih::circuit::{Netlist, WideBits, WideCircuit, WideOptions, WideReport, generate};
 use girih::discrete::{DiscreteParameters, EncryptedNumbers};
 use serde::Serialize;

@@ -183,7 +183,10 @@ impl CudaPoly {
         let _uploading = preparing(Preparation::Upload);
         self.machine.wait(Queue::UPLOADS, self.machine.mark(PROGRAMS)?)?;
         let mut first = 0;
-        let next = |a: &Made, b: &Made| a.address + 4 * a.words as u64 == b.address;
+        // Blocks may touch and still be memory of two allocations, which no copy crosses.
+        let next = |a: &Made, b: &Made| {
+            a.number == b.number && a.address + 4 * a.words as u64 == b.address
+        };
         for run in limbs.chunk_by(next) {
             let len: usize = run.iter().map(|limb| limb.words).sum();
             self.machine.upload(run[0].address, bytes_of(&words[first..first + len]))?;
