@@ -107,8 +107,8 @@ struct Times {
     median: f64,
 }
 
-/// What an entry of a folder holds: a sweep, one record, or the record of an example or of a
-/// profiler, which are in no table.
+/// What an entry of a folder holds: a sweep, one record, or the record of an example, a profiler, a
+/// circuit and others, which are in no table.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum File {
@@ -127,6 +127,14 @@ enum File {
     Soak {
         #[serde(rename = "parts")]
         _parts: serde_json::Value,
+    },
+    FirstResult {
+        #[serde(rename = "rows")]
+        _rows: serde_json::Value,
+    },
+    Circuit {
+        #[serde(rename = "netlist")]
+        _netlist: String,
     },
 }
 
@@ -221,7 +229,11 @@ impl Records {
                     all.numbers.push(*record);
                     continue;
                 }
-                File::Example { .. } | File::Profile { .. } | File::Soak { .. } => continue,
+                File::Example { .. }
+                | File::Profile { .. }
+                | File::Soak { .. }
+                | File::FirstResult { .. }
+                | File::Circuit { .. } => continue,
             };
             if let Some(record) = records.iter().find(|r| r.wrong > 0) {
                 bail!(
