@@ -6,7 +6,6 @@ use crate::ckks::options::options;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use crate::timeline::Timeline;
-use crate::wide;
 use anyhow::{Context, Result, bail};
 use girih::Device;
 use girih::ckks::PolyOptions;
@@ -135,7 +134,7 @@ pub fn numbers(seed: u64, count: usize, below: u32) -> Vec<u32> {
 }
 
 /// Refuses options of other schemes.
-fn check(arguments: &Arguments, set: &DiscreteParameters) -> Result<()> {
+pub fn check(arguments: &Arguments, set: &DiscreteParameters) -> Result<()> {
     for (given, flag) in [
         (arguments.packing.is_some(), "--packing"),
         (arguments.message.is_some(), "--message"),
@@ -155,11 +154,6 @@ fn check(arguments: &Arguments, set: &DiscreteParameters) -> Result<()> {
 
 pub fn run(arguments: &Arguments, set: &DiscreteParameters) -> Result<bool> {
     check(arguments, set)?;
-    if let Operation::Discrete(op @ (DiscreteOperation::Aes | DiscreteOperation::Circuit)) =
-        arguments.op
-    {
-        return wide::run(arguments, set, op);
-    }
     if arguments.netlist.is_some() {
         bail!("--netlist: is an option of --op circuit");
     }

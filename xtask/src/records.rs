@@ -68,7 +68,8 @@ pub fn kind(value: &Value) -> Result<String> {
     match named.filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric())) {
         Some(name) => Ok(name.into()),
         None => bail!(
-            "a record names its scheme or its backend, is an example's, a profile, a soak's or of first results"
+            "a record names its scheme or its backend, or is an example's, a profile, a soak's or \
+             one of first results"
         ),
     }
 }

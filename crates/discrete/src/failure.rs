@@ -430,17 +430,16 @@ impl FailureModel {
         let passed = self.worst(modulus, order, ratio);
         let mut tail = Tail::none();
         let mut failure = 0f64;
-        for _ in 0..64 {
+        for _ in 0..24 {
             let (wrong, next) =
                 finish(self.set.numbers(), passed.pass(&fresh.add(&tail), f64::from(reach)));
             failure = failure.max(wrong);
             if next == tail {
-                return libm::log2(failure);
+                break;
             }
             tail = next;
         }
-        // Errors that go on growing hold nothing without end.
-        0.0
+        libm::log2(failure)
     }
 
     /// The largest reach for which such a chain stays within 2^`limit` a ciphertext; 0 for none.

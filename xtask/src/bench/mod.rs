@@ -14,14 +14,19 @@ pub use gates::{load, measure};
 pub use keys::{repack, seed_bytes};
 pub use operation::{CkksOperation, DiscreteOperation, GateOperation, Operation, name};
 
-use crate::{ckks, discrete};
+use crate::{ckks, discrete, wide};
 use anyhow::{Result, bail};
 
 /// The bench of the scheme and the kind of operation that are asked for.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     arguments::check(arguments)?;
     if let Some(set) = discrete::set(arguments)? {
-        return discrete::run(arguments, &set);
+        return match arguments.op {
+            Operation::Discrete(op @ (DiscreteOperation::Aes | DiscreteOperation::Circuit)) => {
+                wide::run(arguments, &set, op)
+            }
+            _ => discrete::run(arguments, &set),
+        };
     }
     if arguments.netlist.is_some() {
         bail!("--netlist is an option of --op circuit and a set such as DISCRETE_4");

@@ -21,7 +21,7 @@ use crate::optimise::Graph;
 use girih_discrete::{DEFAULT_LIMIT, DiscreteParameters, Expected, Forecast};
 use library::Library;
 use plan::{Output, Plan};
-use repair::Counter;
+use repair::{Counter, repaired};
 use std::sync::Arc;
 
 /// Most gates of a netlist that is compiled: wires are counted in 32 bits.
@@ -120,7 +120,11 @@ impl WideCircuit {
         let (graph, inputs) = (Graph::new(netlist), netlist.input_bits());
         let mut best: Option<(Plan, f64, Arc<Library>)> = None;
         for library in &*Library::of(set, log2_failure)? {
-            let (plan, failure) = Plan::new(&graph, library, inputs, log2_failure)?;
+            let [early, late] = Plan::both(&graph, library, inputs)?;
+            let of = |plan| repaired(plan, library, log2_failure);
+            let (early, late) = (of(&early)?, of(&late)?);
+            let fewer = late.0.lookups.len() < early.0.lookups.len();
+            let (plan, failure) = if fewer { late } else { early };
             if best.as_ref().is_none_or(|(best, ..)| plan.lookups.len() < best.lookups.len()) {
                 best = Some((plan, failure, library.clone()));
             }

@@ -3,7 +3,6 @@
 use super::library::{Library, Reading, of_pair};
 use super::map::{Choice, Map};
 use super::merge::{Group, merged};
-use super::repair::repaired;
 use crate::error::Result;
 use crate::optimise::{Graph, Literal, Node};
 use girih_discrete::Table;
@@ -58,13 +57,11 @@ struct Cell<'a> {
 }
 
 impl Plan {
-    /// The plan with fewest look-ups that was found, and log2 of the probability that any of them
-    /// is wrong.
-    pub fn new(graph: &Graph, library: &Library, inputs: usize, limit: f64) -> Result<(Self, f64)> {
+    /// Look-ups as early as they can be, and as late; how errors grow is not looked at.
+    pub fn both(graph: &Graph, library: &Library, inputs: usize) -> Result<[Self; 2]> {
         let map = Map::new(graph, library);
-        let of = |late| repaired(&Self::at(graph, &map, library, inputs, late)?, library, limit);
-        let (early, late) = (of(false)?, of(true)?);
-        Ok(if late.0.lookups.len() < early.0.lookups.len() { late } else { early })
+        let of = |late| Self::at(graph, &map, library, inputs, late);
+        Ok([of(false)?, of(true)?])
     }
 
     fn at(

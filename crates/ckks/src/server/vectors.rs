@@ -7,7 +7,7 @@ use num_complex::Complex64;
 use super::Shared;
 use super::builder::digest_of;
 use super::builder::parts::Parts;
-use super::builder::vectors::{VectorShape, VectorUse};
+use super::builder::parts::{VectorShape, VectorUse};
 use super::check::{check_length, largest};
 use super::memory::{While, advised};
 use super::tracked::{Mask, Tracked, mix};

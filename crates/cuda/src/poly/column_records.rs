@@ -4,52 +4,14 @@ use crate::poly::arguments::{
     ConversionRecord, LoadRecord, NONE, OutputRecord, PhaseRecord, SourceRecord, TermRecord,
     TileHeader, halves, words, words_of,
 };
+use crate::poly::column_factors::{ColumnFactors, Factors};
 use crate::poly::column_layout::{GROUP, Geometry, STEP_SOURCES, conversion_words, record_words};
 use crate::poly::column_plan::{ColumnPlan, Output, PlacedLoad, PreparedSource};
-use crate::poly::log2_row;
 use girih_backend::BackendError;
 use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::Form;
-use girih_ring::{Modulus, SplitNtt};
-use rayon::prelude::*;
+use girih_ring::Modulus;
 use std::collections::BTreeSet;
-
-/// Forward factors of columns and the last inverse one, by prime.
-struct Factors {
-    forward: Vec<[u32; 2]>,
-    last_inverse: u32,
-    size_inverse: u32,
-}
-
-impl Factors {
-    fn of(ntt: &SplitNtt) -> Self {
-        let log2_degree = ntt.size().ilog2();
-        let points = 1usize << (log2_degree - log2_row(log2_degree));
-        let (values, quotients) = ntt.roots();
-        Self {
-            forward: (0..points).map(|i| [values[i], quotients[i]]).collect(),
-            last_inverse: ntt.inverse_roots().0[1],
-            size_inverse: ntt.size_inverse().value,
-        }
-    }
-}
-
-/// What columns are transformed by, for each prime of a ring: made once for all its routines.
-pub(crate) struct ColumnFactors(Vec<Factors>);
-
-impl ColumnFactors {
-    /// From the transforms modulo all primes, in their order.
-    pub fn of<'a>(transforms: impl Iterator<Item = &'a SplitNtt>) -> Self {
-        Self(transforms.map(Factors::of).collect())
-    }
-
-    /// Those of a ring that is open nowhere.
-    pub fn new(ring: &RingShape) -> Result<Self, BackendError> {
-        let one = |&p: &Modulus| SplitNtt::new(p, ring.degree()).map(|ntt| Factors::of(&ntt));
-        let factors = ring.primes.par_iter().map(one).collect::<Result<_, _>>();
-        Ok(Self(factors.map_err(|e| BackendError::InvalidRequest(e.to_string()))?))
-    }
-}
 
 pub(crate) struct Encoder<'a> {
     pub ring: &'a RingShape,
@@ -66,7 +28,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn factors(&self, prime: u16) -> &'a Factors {
-        &self.factors.0[usize::from(prime)]
+        self.factors.of_prime(prime)
     }
 
     /// Header, loads, phases and conversions of a tile; `outputs` are where each phase's begin and

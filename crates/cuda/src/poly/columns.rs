@@ -1,9 +1,10 @@
 //! Launches of `poly_columns`, and of `poly_columns_any` for what does not fit.
 
 use crate::poly::arguments::ColumnsArguments;
+use crate::poly::column_factors::ColumnFactors;
 use crate::poly::column_layout::{Geometry, MOST_SOURCES, groups, record_words};
 use crate::poly::column_plan::{CORRECTIONS, ColumnPlan, plan};
-use crate::poly::column_records::{ColumnFactors, Encoder};
+use crate::poly::column_records::Encoder;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Arguments, ReadyLaunch, blocks_of};
 use crate::poly::limbs::Places;

@@ -15,6 +15,7 @@
 //! | `row_layout` | how rows lie in a block's memory, and who works on them |
 //! | `row_records` | tiles of rows by shape, and their records |
 //! | `column_analysis` | when sums and conversions of a tile of columns are ready |
+//! | `column_factors` | what columns are transformed by, for each prime |
 //! | `column_plan` | what a tile of columns computes: places, phases, matrices |
 //! | `column_layout` | how tiles of columns lie in a block's memory |
 //! | `column_records` | tiles of columns as records |
@@ -30,6 +31,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod column_analysis;
+pub(crate) mod column_factors;
 pub(crate) mod column_layout;
 pub(crate) mod column_plan;
 pub(crate) mod column_records;

@@ -1,6 +1,6 @@
 //! A schedule as launches of kernels.
 
-use crate::poly::column_records::ColumnFactors;
+use crate::poly::column_factors::ColumnFactors;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::ReadyLaunch;
 use crate::poly::limbs::{Places, ResidentPlace};

@@ -1,7 +1,7 @@
 //! The tables of a ring in the order in which kernels read them (`cuda/poly/modular.cuh`).
 #![allow(unsafe_code)] // Declares structs to be plain.
 
-use crate::poly::column_records::ColumnFactors;
+use crate::poly::column_factors::ColumnFactors;
 use crate::poly::log2_row;
 use crate::runtime::bytes::{bytes_of, plain};
 use crate::runtime::machine::{Buffer, Machine};

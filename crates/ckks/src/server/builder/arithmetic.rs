@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use num_complex::Complex64;
 use std::f64::consts::SQRT_2;
 
-use super::parts::InputShape;
+use super::parts::{InputShape, PlainNode};
 use super::{Builder, Node};
 use crate::program::RecordError;
 use crate::server::check::{check_length, largest};
@@ -15,16 +15,6 @@ use girih_backend::{Preparation, preparing};
 
 /// Constants that are Gaussian integers up to this magnitude cost no level.
 const LARGEST_FREE_CONSTANT: f64 = 65536.0;
-
-/// A plaintext of a recording: part of the program, or brought along by each call.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct PlainNode {
-    pub(super) value: Value,
-    pub(super) level: usize,
-    pub(super) scale: f64,
-    /// Its place on the tape: only the magnitude counts.
-    pub(super) estimate: usize,
-}
 
 impl Builder<'_> {
     /// x + y. The operand of higher level is adjusted; where scales differ at one level, which only

@@ -12,7 +12,8 @@ mod rounding;
 mod slots;
 pub(in crate::server) mod vectors;
 
-pub(super) use arithmetic::{PlainNode, digest_of};
+pub(super) use arithmetic::digest_of;
+pub(super) use parts::PlainNode;
 pub use vectors::VectorNode;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,8 +25,7 @@ use super::tracked::Tracked;
 use super::{KeySwitching, ServerKey};
 use crate::program::{Recorded, Recorder};
 use crate::{CkksParameters, Error, Result};
-use parts::{InputShape, Parts};
-use vectors::{VectorShape, VectorUse};
+use parts::{InputShape, Parts, VectorShape, VectorUse};
 
 /// A ciphertext of a recording. It can be used any number of times, with its own [`Builder`] only.
 #[derive(Clone, Copy, Debug)]

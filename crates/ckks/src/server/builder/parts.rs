@@ -1,8 +1,36 @@
 //! What a builder leaves for a recording.
 
-use super::vectors::{VectorShape, VectorUse};
 use super::{Node, Tape};
 use crate::program;
+use girih_backend::poly::Value;
+
+/// A plaintext of a recording: part of the program, or brought along by each call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PlainNode {
+    pub(super) value: Value,
+    pub(super) level: usize,
+    pub(super) scale: f64,
+    /// Its place on the tape: only the magnitude counts.
+    pub(super) estimate: usize,
+}
+
+/// What is declared of a vector.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::server) struct VectorShape {
+    pub slots: usize,
+    pub magnitude: f64,
+}
+
+/// A vector where it is read: encoded at this scale, for ciphertexts at this level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::server) struct VectorUse {
+    /// Its number among the vectors.
+    pub vector: usize,
+    pub level: usize,
+    pub scale: f64,
+    /// Its node, as the first use made it.
+    pub plain: PlainNode,
+}
 
 /// What a program reads by one or two of its input slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 
 use std::f64::consts::SQRT_2;
 
-use super::arithmetic::PlainNode;
+use super::parts::{PlainNode, VectorShape, VectorUse};
 use super::{Builder, Node, Rule};
 use crate::server::check::check_length;
 use crate::server::ciphertexts::check_magnitude;
@@ -24,24 +24,6 @@ impl VectorNode {
     pub fn slots(&self) -> usize {
         self.slots
     }
-}
-
-/// What is declared of a vector.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::server) struct VectorShape {
-    pub slots: usize,
-    pub magnitude: f64,
-}
-
-/// A vector where it is read: encoded at this scale, for ciphertexts at this level.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::server) struct VectorUse {
-    /// Its number among the vectors.
-    pub vector: usize,
-    pub level: usize,
-    pub scale: f64,
-    /// Its node, as the first use made it.
-    plain: PlainNode,
 }
 
 impl Builder<'_> {
