@@ -108,7 +108,6 @@ fn aes_takes_as_few_look_ups_as_was_counted() {
     let plain = block(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
     let keys = generate::aes128_key_schedule(10).evaluate(&key).expect("a key");
     for (name, netlist, most) in [
-        ("DISCRETE_4", generate::aes128_expanded_tower(10), 15_000),
         ("DISCRETE_4", generate::aes128_expanded(10), 14_000),
         ("DISCRETE_1", generate::aes128_expanded(10), 28_000),
     ] {

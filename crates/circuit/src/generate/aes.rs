@@ -2,7 +2,6 @@
 //!
 //! A block is 128 bits, byte by byte as FIPS 197 writes it, each byte lowest bit first.
 
-use super::tower::Tower;
 use crate::{Builder, GateKind, Netlist, Wire};
 use std::collections::HashMap;
 
@@ -95,19 +94,9 @@ fn expand_key(builder: &mut Builder, key: &[Byte], rounds: usize) -> Vec<Byte> {
 
 /// The first `rounds` of ten rounds; the tenth has no MixColumns.
 fn encrypt(builder: &mut Builder, block: &[Byte], keys: &[Byte], rounds: usize) -> Vec<Byte> {
-    encrypt_with(builder, block, keys, rounds, &s_box)
-}
-
-fn encrypt_with(
-    builder: &mut Builder,
-    block: &[Byte],
-    keys: &[Byte],
-    rounds: usize,
-    substitute: &dyn Fn(&mut Builder, &[Wire]) -> Byte,
-) -> Vec<Byte> {
     let mut state = add_round_key(builder, block, &keys[..16]);
     for round in 1..=rounds {
-        let substituted: Vec<Byte> = state.iter().map(|byte| substitute(builder, byte)).collect();
+        let substituted: Vec<Byte> = state.iter().map(|byte| s_box(builder, byte)).collect();
         state = shift_rows(&substituted);
         if round < 10 {
             state = state.chunks(4).flat_map(|column| mix_column(builder, column)).collect();
@@ -169,22 +158,4 @@ pub fn aes128_key_schedule(rounds: usize) -> Netlist {
     let key = input_bytes(&mut builder, "key", 16);
     let keys = expand_key(&mut builder, &key, rounds);
     output_bytes(builder, "round_keys", &keys)
-}
-
-/// [`aes128_expanded`] with SubBytes by inversion over a tower of fields: more gates, whose
-/// products are functions of four bits. As a [`WideCircuit`](crate::WideCircuit) on DISCRETE_4,
-/// which takes functions of three, it needs more look-ups than [`aes128_expanded`] (14,744 instead
-/// of 13,484).
-///
-/// # Panics
-/// Unless rounds are from 1 to 10.
-pub fn aes128_expanded_tower(rounds: usize) -> Netlist {
-    check_rounds(rounds);
-    let mut builder = Builder::new();
-    let keys = input_bytes(&mut builder, "round_keys", 16 * (rounds + 1));
-    let block = input_bytes(&mut builder, "block", 16);
-    let tower = Tower::new();
-    let substitute = |builder: &mut Builder, byte: &[Wire]| tower.s_box(builder, byte);
-    let state = encrypt_with(&mut builder, &block, &keys, rounds, &substitute);
-    output_bytes(builder, "state", &state)
 }

@@ -3,8 +3,7 @@
 mod aes;
 mod arithmetic;
 mod sort;
-mod tower;
 
-pub use aes::{aes128, aes128_expanded, aes128_expanded_tower, aes128_key_schedule, s_box};
+pub use aes::{aes128, aes128_expanded, aes128_key_schedule, s_box};
 pub use arithmetic::{add, add_fast, adder, comparator, compare, multiplier, multiply};
 pub use sort::{sort, sorting_network};
