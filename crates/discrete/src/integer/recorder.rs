@@ -1,0 +1,225 @@
+//! Operations on digits as they are recorded: sums are free, look-ups are counted.
+
+use super::program::{Kind, LookUp, Program};
+use super::standard::Standard;
+use crate::{Expected, Result, Table, error};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A weighted sum of wires plus a constant, and the least and the largest value that it may have.
+#[derive(Clone, Debug)]
+pub(super) struct Linear {
+    pub terms: Vec<(i64, u32)>,
+    pub constant: i64,
+    pub low: i64,
+    pub high: i64,
+}
+
+impl Linear {
+    pub fn constant(value: i64) -> Self {
+        Self { terms: Vec::new(), constant: value, low: value, high: value }
+    }
+
+    fn wire(wire: u32, low: i64, high: i64) -> Self {
+        Self { terms: vec![(1, wire)], constant: 0, low, high }
+    }
+
+    /// What it is where no wire is in it.
+    pub fn value(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    pub fn plus(&self, other: &Self) -> Self {
+        self.combined(1, other)
+    }
+
+    pub fn minus(&self, other: &Self) -> Self {
+        self.combined(-1, other)
+    }
+
+    pub fn times(&self, factor: i64) -> Self {
+        Self::constant(0).combined(factor, self)
+    }
+
+    pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        all.into_iter().fold(Self::constant(0), |sum, x| sum.plus(x))
+    }
+
+    /// The same, of which more is known than its terms say.
+    pub fn known(mut self, low: i64, high: i64) -> Self {
+        (self.low, self.high) = (self.low.max(low), self.high.min(high));
+        self
+    }
+
+    fn combined(&self, weight: i64, other: &Self) -> Self {
+        let mut terms = self.terms.clone();
+        for &(w, wire) in &other.terms {
+            match terms.iter_mut().find(|(_, own)| *own == wire) {
+                Some((own, _)) => *own += weight * w,
+                None => terms.push((weight * w, wire)),
+            }
+        }
+        terms.retain(|(w, _)| *w != 0);
+        let constant = self.constant + weight * other.constant;
+        if terms.is_empty() {
+            return Self::constant(constant);
+        }
+        let ends = [weight * other.low, weight * other.high];
+        let low = self.low + ends[0].min(ends[1]);
+        Self { terms, constant, low, high: self.high + ends[0].max(ends[1]) }
+    }
+}
+
+/// A function of what a sum is.
+pub(super) type Function<'a> = &'a dyn Fn(i64) -> i64;
+
+/// Writes down look-ups, and counts what each leaves of errors: none is recorded that would be
+/// wrong too often.
+pub(super) struct Recorder {
+    standard: Arc<Standard>,
+    inputs: usize,
+    expected: Vec<Expected>,
+    lookups: Vec<LookUp>,
+    kinds: Vec<Kind>,
+}
+
+impl Recorder {
+    pub fn new(standard: Arc<Standard>) -> Self {
+        let (expected, lookups, kinds) = Default::default();
+        Self { standard, inputs: 0, expected, lookups, kinds }
+    }
+
+    fn add(&mut self, expected: Expected, low: i64, high: i64) -> Linear {
+        self.expected.push(expected);
+        Linear::wire(self.expected.len() as u32 - 1, low, high)
+    }
+
+    /// A wire that is there before the program runs. They come before all look-ups.
+    pub fn input(&mut self, expected: Expected, high: i64) -> Linear {
+        self.inputs += 1;
+        self.add(expected, 0, high)
+    }
+
+    fn terms(&self, sum: &Linear) -> Vec<(i64, &Expected)> {
+        sum.terms.iter().map(|&(weight, wire)| (weight, &self.expected[wire as usize])).collect()
+    }
+
+    /// Whether the errors of a sum are within others.
+    fn is_within(&self, sum: &Linear, most: &Expected) -> bool {
+        Expected::of_sum(&self.terms(sum)).is_within(most)
+    }
+
+    /// Whether it has the errors of a clean digit or bit at most.
+    pub fn is_clean(&self, x: &Linear) -> bool {
+        self.is_within(x, self.standard.clean(x.high))
+    }
+
+    /// Functions of a sum, by one look-up.
+    pub fn look_up(&mut self, sum: &Linear, functions: &[Function<'_>]) -> Result<Vec<Linear>> {
+        if let Some(value) = sum.value() {
+            return Ok(functions.iter().map(|f| Linear::constant(f(value))).collect());
+        }
+        let (low, high) = (sum.low, sum.high);
+        let Some((modulus, order)) = self.standard.reading(high - low) else {
+            return error::mismatch(format!("a sum from {low} to {high} that no look-up reads"));
+        };
+        let ends = |f: Function<'_>| {
+            let values = (low..=high).map(f);
+            values.fold((i64::MAX, i64::MIN), |(a, b), v| (a.min(v), b.max(v)))
+        };
+        let bounds: Vec<(i64, i64)> = functions.iter().map(|f| ends(*f)).collect();
+        let mut tables = Vec::new();
+        for (f, _) in functions.iter().zip(&bounds).filter(|(_, (low, high))| low != high) {
+            tables.push(table(modulus, order, low, high, *f)?);
+        }
+        if tables.is_empty() {
+            return Ok(bounds.into_iter().map(|(value, _)| Linear::constant(value)).collect());
+        }
+        // One order of terms, so that equal look-ups run side by side.
+        let mut terms = sum.terms.clone();
+        terms.sort_unstable();
+        let sorted = Linear { terms, ..sum.clone() };
+        let counted = self.terms(&sorted);
+        let (log2_failure, results) = self.standard.forecast.lookup(&counted, &tables);
+        if log2_failure > self.standard.limit {
+            return Err(self.standard.refusal(&sorted, modulus, log2_failure));
+        }
+        let mut left = results.into_iter();
+        let mut made = Vec::with_capacity(tables.len());
+        let mut one = |(low, high): (i64, i64)| {
+            if low == high {
+                return Linear::constant(low);
+            }
+            let result = left.next().expect("a result for each table").widened();
+            let wire = self.add(result, low, high);
+            made.push(wire.terms[0].1);
+            wire
+        };
+        let wires: Vec<Linear> = bounds.into_iter().map(&mut one).collect();
+        let (weights, operands) = sorted.terms.into_iter().unzip();
+        let constant = sum.constant.rem_euclid(i64::from(modulus));
+        let kind = Kind { weights, constant, tables };
+        let kind = self.kinds.iter().position(|k| *k == kind).unwrap_or_else(|| {
+            self.kinds.push(kind);
+            self.kinds.len() - 1
+        });
+        self.lookups.push(LookUp { kind, operands, results: made, bounds: (low, high), level: 0 });
+        Ok(wires)
+    }
+
+    /// One function of a sum.
+    pub fn one(&mut self, sum: &Linear, f: impl Fn(i64) -> i64) -> Result<Linear> {
+        Ok(self.look_up(sum, &[&f])?.remove(0))
+    }
+
+    /// The same number with the errors of a clean digit or bit.
+    pub fn clean(&mut self, x: &Linear) -> Result<Linear> {
+        if self.is_clean(x) { Ok(x.clone()) } else { self.one(x, |v| v) }
+    }
+
+    /// The same of all.
+    pub fn cleaned(&mut self, all: &[Linear]) -> Result<Vec<Linear>> {
+        all.iter().map(|x| self.clean(x)).collect()
+    }
+
+    /// The program of what was recorded, with these results.
+    pub fn finish(mut self, outputs: Vec<Vec<Linear>>) -> Result<Program> {
+        let mut finished = Vec::with_capacity(outputs.len());
+        for digits in outputs {
+            let mut all = Vec::with_capacity(digits.len());
+            for x in digits {
+                let rests = self.is_within(&x, self.standard.rest(x.high));
+                let x = if rests { x } else { self.clean(&x)? };
+                let clean = self.is_clean(&x);
+                if !clean && !self.is_within(&x, self.standard.rest(x.high)) {
+                    let terms = x.terms.len();
+                    return error::mismatch(format!("a digit of {terms} terms does not settle"));
+                }
+                all.push((x, clean));
+            }
+            finished.push(all);
+        }
+        Ok(Program::new(self.inputs, self.expected.len(), self.lookups, self.kinds, finished))
+    }
+}
+
+/// The table of a function of numbers from `low` to `high`. Where no such number is, it goes on as
+/// at the nearer end, which keeps its polynomial small.
+fn table(modulus: u32, order: u32, low: i64, high: i64, f: Function<'_>) -> Result<Table> {
+    let p = i64::from(modulus);
+    let mut values = BTreeMap::new();
+    for step in 0..p {
+        let number = low + step;
+        let beyond = number - high;
+        let at = if beyond <= 0 {
+            number
+        } else if 2 * beyond <= p - (high - low) {
+            high
+        } else {
+            low
+        };
+        values.insert(number.rem_euclid(p), f(at));
+    }
+    let values: Vec<i64> = values.into_values().collect();
+    Table::from_values(&values)?.order(order)
+}
