@@ -30,6 +30,7 @@ mod record;
 mod records;
 mod search;
 mod sets;
+mod slot_integers;
 mod soak;
 mod table;
 mod test;

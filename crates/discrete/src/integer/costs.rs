@@ -55,36 +55,39 @@ fn operations() -> [(&'static str, Operation, bool); 19] {
 /// As [`Integers::new`](super::Integers::new).
 pub fn costs(forecast: &Forecast, bits: u32, log2_failure: f64) -> Result<Vec<Cost>> {
     let standard = Arc::new(Standard::new(forecast, log2_failure)?);
-    let mut all = Vec::new();
-    for (name, operation, signed) in operations() {
-        let digits = (bits as usize / 2).max(1);
-        let number = |state| (vec![state; digits], false);
-        let operands = match operation {
-            Operation::Select => {
-                vec![(vec![State::Clean], true), number(State::Clean), number(State::Clean)]
-            }
-            Operation::Clean => vec![number(State::Rest)],
-            Operation::Sum => vec![number(State::Clean); 3],
-            Operation::MoveBy(_) => {
-                let amount = bits.next_power_of_two().ilog2().div_ceil(2) as usize;
-                vec![number(State::Clean), (vec![State::Clean; amount], false)]
-            }
-            _ => vec![number(State::Clean); 2],
-        };
-        let unary = matches!(
-            operation,
-            Operation::Clean | Operation::Negate | Operation::Absolute | Operation::Move(..)
-        );
-        let operands = if unary { operands[..1].to_vec() } else { operands };
-        let program = Request { operation, signed, operands }.record(&standard)?;
-        all.push(Cost {
-            operation: name,
-            bits,
-            look_ups: program.lookups.len(),
-            tables: program.tables(),
-            levels: program.levels.len(),
-            kinds: program.kinds.len(),
-        });
-    }
-    Ok(all)
+    let one = |of: &(&'static str, Operation, bool)| cost(&standard, *of, bits);
+    operations().iter().map(one).collect()
+}
+
+fn cost(
+    standard: &Arc<Standard>,
+    (name, operation, signed): (&'static str, Operation, bool),
+    bits: u32,
+) -> Result<Cost> {
+    let digits = (bits as usize / 2).max(1);
+    let number = |state| (vec![state; digits], false);
+    let operands = match operation {
+        Operation::Select => {
+            vec![(vec![State::Clean], true), number(State::Clean), number(State::Clean)]
+        }
+        Operation::Clean => vec![number(State::Rest)],
+        Operation::Sum => vec![number(State::Clean); 3],
+        Operation::MoveBy(_) => {
+            let amount = bits.next_power_of_two().ilog2().div_ceil(2) as usize;
+            vec![number(State::Clean), (vec![State::Clean; amount], false)]
+        }
+        Operation::Negate | Operation::Absolute | Operation::Move(..) => {
+            vec![number(State::Clean)]
+        }
+        _ => vec![number(State::Clean); 2],
+    };
+    let program = Request { operation, signed, operands }.record(standard)?;
+    Ok(Cost {
+        operation: name,
+        bits,
+        look_ups: program.lookups.len(),
+        tables: program.tables(),
+        levels: program.levels.len(),
+        kinds: program.kinds.len(),
+    })
 }

@@ -35,7 +35,7 @@ impl<T> PartialEq for Encrypted<T> {
 
 impl<T: Integer> std::fmt::Debug for Encrypted<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} x {} in {:?}", self.len, T::NAME, self.numbers)
+        write!(f, "{} x {} in {:?}", self.len, T::name(), self.numbers)
     }
 }
 
@@ -169,7 +169,7 @@ impl<T: Integer> Encrypted<T> {
                 "{} ciphertexts of {} numbers for {len} x {}, which have {} of {}",
                 numbers.len(),
                 numbers.numbers(),
-                T::NAME,
+                T::name(),
                 wanted.0,
                 wanted.1
             ));
@@ -178,7 +178,7 @@ impl<T: Integer> Encrypted<T> {
         if low < 0 || high > T::MOST {
             return Err(format!(
                 "numbers from {low} to {high} where {} has digits from 0 to {}",
-                T::NAME,
+                T::name(),
                 T::MOST
             ));
         }
@@ -264,5 +264,5 @@ fn split<T: Integer>(bytes: &[u8]) -> Result<(usize, &[u8])> {
 
 /// What bytes of such integers begin with.
 fn header<T: Integer>() -> Vec<u8> {
-    format!("girih 1 {} in slots\n", T::NAME).into_bytes()
+    format!("girih 1 {} in slots\n", T::name()).into_bytes()
 }

@@ -19,6 +19,7 @@ pub(super) struct LookUp {
     /// A wire for each table.
     pub results: Vec<u32>,
     /// What the sum is from and to.
+    #[cfg_attr(not(test), expect(dead_code, reason = "what a simulation is held to"))]
     pub bounds: (i64, i64),
     pub level: usize,
 }

@@ -3,7 +3,7 @@
 use super::program::{Kind, LookUp, Program};
 use super::standard::Standard;
 use crate::{Expected, Result, Table, error};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A weighted sum of wires plus a constant, and the least and the largest value that it may have.
@@ -78,30 +78,44 @@ pub(super) type Function<'a> = &'a dyn Fn(i64) -> i64;
 pub(super) struct Recorder {
     standard: Arc<Standard>,
     inputs: usize,
-    expected: Vec<Expected>,
+    /// Different errors, and which of them each wire has.
+    errors: Vec<Expected>,
+    wires: Vec<usize>,
     lookups: Vec<LookUp>,
     kinds: Vec<Kind>,
+    /// Errors of results by kind and errors of operands: a program has few.
+    counted: HashMap<(usize, Vec<usize>), Vec<usize>>,
 }
 
 impl Recorder {
     pub fn new(standard: Arc<Standard>) -> Self {
-        let (expected, lookups, kinds) = Default::default();
-        Self { standard, inputs: 0, expected, lookups, kinds }
+        let (errors, wires, lookups, kinds, counted) = Default::default();
+        Self { standard, inputs: 0, errors, wires, lookups, kinds, counted }
     }
 
-    fn add(&mut self, expected: Expected, low: i64, high: i64) -> Linear {
-        self.expected.push(expected);
-        Linear::wire(self.expected.len() as u32 - 1, low, high)
+    /// The number of errors, which are kept once.
+    fn name(&mut self, errors: Expected) -> usize {
+        self.errors.iter().position(|known| *known == errors).unwrap_or_else(|| {
+            self.errors.push(errors);
+            self.errors.len() - 1
+        })
+    }
+
+    fn add(&mut self, errors: usize, low: i64, high: i64) -> Linear {
+        self.wires.push(errors);
+        Linear::wire(self.wires.len() as u32 - 1, low, high)
     }
 
     /// A wire that is there before the program runs. They come before all look-ups.
     pub fn input(&mut self, expected: Expected, high: i64) -> Linear {
         self.inputs += 1;
-        self.add(expected, 0, high)
+        let errors = self.name(expected);
+        self.add(errors, 0, high)
     }
 
     fn terms(&self, sum: &Linear) -> Vec<(i64, &Expected)> {
-        sum.terms.iter().map(|&(weight, wire)| (weight, &self.expected[wire as usize])).collect()
+        let errors = |wire: u32| &self.errors[self.wires[wire as usize]];
+        sum.terms.iter().map(|&(weight, wire)| (weight, errors(wire))).collect()
     }
 
     /// Whether the errors of a sum are within others.
@@ -137,34 +151,45 @@ impl Recorder {
         }
         // One order of terms, so that equal look-ups run side by side.
         let mut terms = sum.terms.clone();
-        terms.sort_unstable();
+        terms.sort_unstable_by_key(|&(weight, wire)| (weight, self.wires[wire as usize], wire));
         let sorted = Linear { terms, ..sum.clone() };
-        let counted = self.terms(&sorted);
-        let (log2_failure, results) = self.standard.forecast.lookup(&counted, &tables);
-        if log2_failure > self.standard.limit {
-            return Err(self.standard.refusal(&sorted, modulus, log2_failure));
-        }
-        let mut left = results.into_iter();
-        let mut made = Vec::with_capacity(tables.len());
-        let mut one = |(low, high): (i64, i64)| {
-            if low == high {
-                return Linear::constant(low);
-            }
-            let result = left.next().expect("a result for each table").widened();
-            let wire = self.add(result, low, high);
-            made.push(wire.terms[0].1);
-            wire
-        };
-        let wires: Vec<Linear> = bounds.into_iter().map(&mut one).collect();
-        let (weights, operands) = sorted.terms.into_iter().unzip();
+        let (weights, operands): (_, Vec<u32>) = sorted.terms.iter().copied().unzip();
         let constant = sum.constant.rem_euclid(i64::from(modulus));
         let kind = Kind { weights, constant, tables };
         let kind = self.kinds.iter().position(|k| *k == kind).unwrap_or_else(|| {
             self.kinds.push(kind);
             self.kinds.len() - 1
         });
+        let mut left = self.count(kind, &sorted, modulus)?.into_iter();
+        let mut made = Vec::new();
+        let mut one = |(low, high): (i64, i64)| {
+            if low == high {
+                return Linear::constant(low);
+            }
+            let wire = self.add(left.next().expect("a result for each table"), low, high);
+            made.push(wire.terms[0].1);
+            wire
+        };
+        let wires: Vec<Linear> = bounds.into_iter().map(&mut one).collect();
         self.lookups.push(LookUp { kind, operands, results: made, bounds: (low, high), level: 0 });
         Ok(wires)
+    }
+
+    /// Errors of what a look-up gives.
+    fn count(&mut self, kind: usize, sum: &Linear, modulus: u32) -> Result<Vec<usize>> {
+        let of = sum.terms.iter().map(|&(_, wire)| self.wires[wire as usize]).collect();
+        if let Some(known) = self.counted.get(&(kind, of)) {
+            return Ok(known.clone());
+        }
+        let (log2_failure, results) =
+            self.standard.forecast.lookup(&self.terms(sum), &self.kinds[kind].tables);
+        if log2_failure > self.standard.limit {
+            return Err(self.standard.refusal(sum, modulus, log2_failure));
+        }
+        let names: Vec<usize> = results.iter().map(|x| self.name(x.widened())).collect();
+        let of = sum.terms.iter().map(|&(_, wire)| self.wires[wire as usize]).collect();
+        self.counted.insert((kind, of), names.clone());
+        Ok(names)
     }
 
     /// One function of a sum.
@@ -199,7 +224,7 @@ impl Recorder {
             }
             finished.push(all);
         }
-        Ok(Program::new(self.inputs, self.expected.len(), self.lookups, self.kinds, finished))
+        Ok(Program::new(self.inputs, self.wires.len(), self.lookups, self.kinds, finished))
     }
 }
 

@@ -12,7 +12,7 @@ pub struct FheBool(Array);
 
 impl std::fmt::Debug for FheBool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} x {}", self.len(), Self::NAME)
+        write!(f, "{} x {}", self.len(), Self::name())
     }
 }
 
@@ -21,8 +21,11 @@ impl sealed::Sealed for FheBool {}
 #[allow(private_interfaces, reason = "the trait is sealed; only this crate calls these")]
 impl Integer for FheBool {
     type Plain = bool;
-    const NAME: &'static str = "FheBool";
     const MOST: i64 = 1;
+
+    fn name() -> String {
+        "FheBool".into()
+    }
 
     fn digits() -> usize {
         1

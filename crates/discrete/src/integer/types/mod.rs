@@ -19,13 +19,13 @@ pub trait Integer: Sized + Clone + sealed::Sealed {
     /// What an element is in the plain.
     type Plain: Copy;
 
-    /// What these integers are called.
-    #[doc(hidden)]
-    const NAME: &'static str;
-
     /// The largest digit.
     #[doc(hidden)]
     const MOST: i64;
+
+    /// What these integers are called.
+    #[doc(hidden)]
+    fn name() -> String;
 
     /// Ciphertexts of as many elements as fit one.
     #[doc(hidden)]

@@ -33,7 +33,7 @@ macro_rules! number {
 
         impl<const BITS: u32> std::fmt::Debug for $name<BITS> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "{} x {}", self.len(), Self::NAME)
+                write!(f, "{} x {}", self.len(), Self::name())
             }
         }
 
@@ -42,15 +42,11 @@ macro_rules! number {
         #[allow(private_interfaces, reason = "the trait is sealed; only this crate calls these")]
         impl<const BITS: u32> Integer for $name<BITS> {
             type Plain = $plain;
-            const NAME: &'static str = match BITS {
-                8 => concat!($kind, "8"),
-                16 => concat!($kind, "16"),
-                32 => concat!($kind, "32"),
-                64 => concat!($kind, "64"),
-                128 => concat!($kind, "128"),
-                _ => $kind,
-            };
             const MOST: i64 = (1 << DIGIT_BITS) - 1;
+
+            fn name() -> String {
+                format!("{}{BITS}", $kind)
+            }
 
             fn digits() -> usize {
                 const { check_bits(BITS) };
@@ -64,8 +60,8 @@ macro_rules! number {
                     // It may be secret: what it is is not said.
                     let (least, most) = (<$plain>::MIN >> unused, <$plain>::MAX >> unused);
                     return error::mismatch(format!(
-                        "a number does not fit {} of {BITS} bits, which holds {least} to {most}",
-                        $kind
+                        "a number does not fit {}, which holds {least} to {most}",
+                        Self::name()
                     ));
                 }
                 Ok((value as u128) << unused >> unused)
