@@ -193,9 +193,10 @@ fn chained_conversions() {
     let program = RandomProgram { program: builder.finish(), residents, inputs, keep: Vec::new() };
     let backend = EmulatedBackend::new().unwrap();
     let plan = backend.poly().unwrap().plan(&ring);
-    check(&backend, &program, &plan, "chained conversions");
+    // Kernels that were compiled before would be used at once: this first.
     let options = PolyOptions::of(plan).with_specialise(Specialise::Background);
     check_by(&backend, &program, &options, "chained conversions, changing over");
+    check(&backend, &program, &plan, "chained conversions");
     // Narrower tiles where blocks have less memory.
     for kilobytes in [64, 48] {
         let backend = EmulatedBackend::new().unwrap().with_block_memory(kilobytes << 10);
