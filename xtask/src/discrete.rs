@@ -260,7 +260,7 @@ fn measure(
     job.run(&server, &inputs)?;
     server.synchronize()?;
     let record_s = start.elapsed().as_secs_f64();
-    settle(server.ckks(), say, || Ok(job.run(&server, &inputs).map(drop)?))?;
+    settle(server.ckks(), say, || job.run(&server, &inputs).map(drop))?;
     let timeline = arguments.timeline.as_deref().map(Timeline::start);
     let samples = timed(arguments.repeat, || {
         job.run(&server, &inputs)?;

@@ -430,7 +430,7 @@ impl Run<'_> {
         run()?;
         server.synchronize()?;
         let first_result = FirstResult::first();
-        settle(server, say, || Ok(run().map(drop)?))?;
+        settle(server, say, || run().map(drop))?;
         let mut outputs = Vec::new();
         let samples = timed(arguments.repeat, || {
             outputs = run()?;

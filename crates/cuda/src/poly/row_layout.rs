@@ -15,8 +15,8 @@ pub(crate) const TEAM_BYTES: usize = 12 << 10;
 /// Teams of one warp that share a block.
 const LONE_TEAMS: usize = 4;
 
-/// Warps that share a row in the kernel for any tiles, blocks of which a multiprocessor should hold,
-/// and operands that it has room for at least.
+/// Warps that share a row in the kernel for any tiles, blocks of it that a multiprocessor should
+/// hold, and operands that it has room for at least.
 const GENERAL_WARPS: usize = 8;
 const GENERAL_BLOCKS: usize = 3;
 const LEAST_OPERANDS: usize = 64;

@@ -1,4 +1,4 @@
-//! By which kernels a routine runs: those for any schedule at first, its own once they are compiled.
+//! By which kernels a routine runs: those for any schedule at first, its own once they are there.
 
 use super::{CudaPoly, Routine, State, Step};
 use crate::poly::background::Order;
