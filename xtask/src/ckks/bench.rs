@@ -116,8 +116,8 @@ pub fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f
         .collect()
 }
 
-/// Waits, after a first run, until the device has the kernels that it keeps, and says so; `again` is
-/// the run that is timed then, once.
+/// Waits, after a first run, until the device has the kernels that it keeps, and says so; `again`
+/// is the run that is timed then, once.
 pub fn settle(
     server: &ServerKey,
     say: &dyn Fn(String),
