@@ -108,7 +108,7 @@ fn arrays_travel_as_bytes() {
         (Encrypted::<FheInt<4>>::from_numbers(numbers.clone(), 0).map(drop), "for 0 x"),
         (Encrypted::<FheBool>::from_numbers(numbers, 2).map(drop), "FheBool"),
         (Encrypted::<FheUint<4>>::from_bytes(&bytes).map(drop), "FheUint4"),
-        (Encrypted::<FheInt<4>>::from_bytes(&bytes[..bytes.len() - 1]).map(drop), "ends"),
+        (Encrypted::<FheInt<4>>::from_bytes(&bytes[..bytes.len() - 1]).map(drop), "truncated"),
         (Encrypted::<FheInt<4>>::from_bytes(&[]).map(drop), "begin with"),
         (Encrypted::<FheInt<4>>::from_bytes(&long).map(drop), "ciphertexts"),
         (Encrypted::<FheInt<4>>::from_bytes_for(set, 1, &bytes).map(drop), "there may be 1"),
