@@ -137,7 +137,7 @@ macro_rules! suite {
                 assert_eq!(down(&x.or(0x3cu8)?), wide(of(&A, &B, |a, _| a | 0x3c)));
                 assert_eq!(down(&x.xor(&y)?.and(&x)?), wide(of(&A, &B, |a, b| (a ^ b) & a)));
                 assert_eq!(down(&x.not()?), wide(A.map(|a| !a).to_vec()));
-                for by in [0, 1, 4, 7, 9] {
+                for by in [0, 3, 6, 9] {
                     assert_eq!(down(&x.shl(by)?), wide(A.map(|a| a.wrapping_shl(by)).to_vec()));
                     let right = A.map(|a| a.rotate_right(by));
                     assert_eq!(down(&x.rotate_right(by)?), wide(right.to_vec()));
