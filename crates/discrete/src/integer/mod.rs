@@ -47,6 +47,7 @@
 
 mod costs;
 mod host;
+mod linear;
 mod operations;
 mod program;
 mod recorder;

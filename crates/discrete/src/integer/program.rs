@@ -1,6 +1,6 @@
 //! A recorded operation, ready to run: look-ups by level, without those that nobody reads.
 
-use super::recorder::Linear;
+use super::linear::Linear;
 use crate::Table;
 use std::collections::BTreeMap;
 

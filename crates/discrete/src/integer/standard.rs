@@ -1,6 +1,6 @@
 //! The errors that digits and bits at rest may have, such that every operation holds.
 
-use super::recorder::Linear;
+use super::linear::Linear;
 use crate::{Error, Expected, Forecast, Result, Table, error};
 
 /// Rounds until errors are settled.

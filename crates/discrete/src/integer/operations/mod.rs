@@ -6,8 +6,9 @@ mod divide;
 mod multiply;
 mod order;
 
+use super::linear::Linear;
 use super::program::Program;
-use super::recorder::{Linear, Recorder};
+use super::recorder::Recorder;
 use super::standard::Standard;
 use crate::Result;
 use std::sync::Arc;
