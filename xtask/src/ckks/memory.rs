@@ -11,7 +11,7 @@ use girih_cuda::{limits_of, poly_plan};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// A CKKS set with a bootstrapping.
-    #[arg(long, default_value = "CKKS_D40")]
+    #[arg(long, default_value = "CKKS_D40_30BIT_LOW_STC_FIRST")]
     set: String,
     /// Also a device of so much memory, such as 24G, with the blocks of an RTX 4090.
     #[arg(long, value_name = "BYTES", value_parser = bytes::parse)]

@@ -240,8 +240,7 @@ impl ServerKey {
     fn with_a_level(&self, operation: &str, x: &Ciphertexts) -> Result<Option<Ciphertexts>> {
         let own = self.set().bootstrapping().filter(|_| self.options.bootstrap_when_needed);
         if let Some(own) = own {
-            let start = own.input_level();
-            if (start..start + 1).contains(&x.level()) {
+            if x.level() == own.input_level() {
                 return self.bootstrap(x).map(Some);
             }
         }
