@@ -8,6 +8,7 @@ mod ckks;
 mod cuda_check;
 mod devices;
 mod discrete;
+mod drivers;
 mod example;
 mod first_result;
 mod fold;

@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use girih::{Device, DeviceInfo, DeviceKind};
 use serde::Serialize;
 use serde_json::Value;
-use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -99,7 +98,7 @@ fn steps(device: &DeviceInfo, rates: bool) -> Vec<Step> {
         words.iter().copied().chain(["--device", &device.id]).map(String::from).collect()
     };
     let folders =
-        [("vectors of TFHE", ""), ("vectors of CKKS", "ckks"), ("of numbers", "discrete")];
+        [("vectors of TFHE", ""), ("vectors of CKKS", "ckks"), ("vectors of numbers", "discrete")];
     let mut steps: Vec<Step> = folders
         .into_iter()
         .map(|(name, folder)| {

@@ -9,7 +9,7 @@
 //! moves them by less than the error that `--bits` asks for. Errors of layers add up at worst.
 //!
 //! The default set is a small ring without any security, so that it ends in minutes anywhere;
-//! `--set CKKS_D40 --numbers 16384` is the real thing.
+//! `--set CKKS_D40_30BIT_LOW --numbers 16384` is the real thing.
 
 mod common;
 #[path = "common/network.rs"]
