@@ -55,8 +55,8 @@ impl Progress for Heard {
 fn long_arrays_run_in_parts() {
     let t = toy();
     let count = 8 * t.client.set().numbers() + 5;
-    let a: Vec<u8> = (0..count).map(|i| (i * 7 >> 3) as u8 % 4).collect();
-    let b: Vec<u8> = (0..count).map(|i| (i * 5 >> 2) as u8 % 4).collect();
+    let a: Vec<u8> = (0..count).map(|i| (i / 8 * 7) as u8 % 4).collect();
+    let b: Vec<u8> = (0..count).map(|i| (i * 5 / 4) as u8 % 4).collect();
     let (x, y): (FheUint<2>, FheUint<2>) = (t.up(&a), t.up(&b));
     let heard = Arc::new(Heard::default());
     let before = t.integers.look_ups();

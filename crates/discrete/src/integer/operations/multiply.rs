@@ -63,7 +63,7 @@ impl Columns {
             while units(&*items) >= LEAST {
                 let sum = group(items);
                 let bits: [&dyn Fn(i64) -> i64; 4] =
-                    [&|v| v & 1, &|v| v >> 1 & 1, &|v| v >> 2 & 1, &|v| v >> 3];
+                    [&|v| bit(v, 0), &|v| bit(v, 1), &|v| bit(v, 2), &|v| bit(v, 3)];
                 let results = recorder.look_up(&sum, &bits)?;
                 results.into_iter().enumerate().for_each(|(i, bit)| next.add(column + i, bit));
                 any = true;
@@ -99,12 +99,20 @@ impl Columns {
     }
 }
 
+fn bit(number: i64, place: u32) -> i64 {
+    number >> place & 1
+}
+
 /// Bits of a digit times 1, and times 3.
 fn multiples(recorder: &mut Recorder, x: &Linear) -> Result<Vec<Linear>> {
-    let functions: [&dyn Fn(i64) -> i64; 6] =
-        [&|v| v & 1, &|v| v >> 1, &|v| 3 * v & 1, &|v| 3 * v >> 1 & 1, &|v| 3 * v >> 2 & 1, &|v| {
-            3 * v >> 3
-        }];
+    let functions: [&dyn Fn(i64) -> i64; 6] = [
+        &|v| bit(v, 0),
+        &|v| bit(v, 1),
+        &|v| bit(3 * v, 0),
+        &|v| bit(3 * v, 1),
+        &|v| bit(3 * v, 2),
+        &|v| bit(3 * v, 3),
+    ];
     recorder.look_up(x, &functions)
 }
 
@@ -136,7 +144,7 @@ fn product(recorder: &mut Recorder, x: &Linear, y: &Linear) -> Result<Vec<Linear
     let of = |v: i64| (v >> 2) * (v & MOST);
     let sum = x.times(RADIX).plus(y);
     let bits: [&dyn Fn(i64) -> i64; 4] =
-        [&|v| of(v) & 1, &|v| of(v) >> 1 & 1, &|v| of(v) >> 2 & 1, &|v| of(v) >> 3];
+        [&|v| bit(of(v), 0), &|v| bit(of(v), 1), &|v| bit(of(v), 2), &|v| bit(of(v), 3)];
     recorder.look_up(&sum, &bits)
 }
 
