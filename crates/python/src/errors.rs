@@ -1,6 +1,6 @@
 //! Errors of girih as the exception classes of `girih/errors.py`.
 
-use girih::{circuit, ckks, device::BackendError, integer, tfhe};
+use girih::{circuit, ckks, device::BackendError, discrete, integer, tfhe};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyModule, PyType};
@@ -121,6 +121,21 @@ impl From<ckks::Error> for Failure {
             E::OutOfMemory { .. } => "OutOfMemoryError",
             E::Unsupported { .. } => "UnsupportedError",
             E::Entropy(_) => "EntropyError",
+            _ => "MismatchError",
+        };
+        Self::new(class, error.to_string())
+    }
+}
+
+impl From<discrete::Error> for Failure {
+    fn from(error: discrete::Error) -> Self {
+        use discrete::Error as E;
+        let class = match error {
+            E::Ckks(error) => return error.into(),
+            E::Shared(_) => "MalformedError",
+            E::Parameter { .. } | E::ParameterFile(_) => "ParameterError",
+            E::UnknownSet { .. } => "UnknownSetError",
+            E::Failure { .. } => "TooNoisyError",
             _ => "MismatchError",
         };
         Self::new(class, error.to_string())

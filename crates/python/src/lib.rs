@@ -10,6 +10,7 @@ mod ckks;
 mod classes;
 mod context;
 mod device;
+mod discrete;
 mod errors;
 mod integer;
 mod tfhe;
@@ -50,11 +51,13 @@ mod _girih {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     use crate::ckks::{ciphertexts, client, keys, server, sets};
+    use crate::discrete;
     use crate::integer::{ciphertexts::IntegerCiphertexts, server::IntegerServerKey};
     use pyo3::prelude::*;
 
-    /// Adds the classes of CKKS and of integers whose names TFHE has, too: as `CkksClientKey` and
-    /// so on here, under their own names in `girih.ckks` and `girih.integer`.
+    /// Adds the classes of CKKS, of integers and of numbers in slots whose names TFHE has, too: as
+    /// `CkksClientKey` and so on here, under their own names in `girih.ckks`, `girih.integer` and
+    /// `girih.discrete`.
     #[pymodule_init]
     fn add_namesakes(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
@@ -65,6 +68,14 @@ mod _girih {
         module.add("CkksPublicKey", py.get_type::<client::CkksPublicKey>())?;
         module.add("CkksServerKey", py.get_type::<server::CkksServerKey>())?;
         module.add("IntegerCiphertexts", py.get_type::<IntegerCiphertexts>())?;
-        module.add("IntegerServerKey", py.get_type::<IntegerServerKey>())
+        module.add("IntegerServerKey", py.get_type::<IntegerServerKey>())?;
+        module.add("DiscreteClientKey", py.get_type::<discrete::client::DiscreteClientKey>())?;
+        let keys = py.get_type::<discrete::keys::DiscreteEvaluationKeys>();
+        module.add("DiscreteEvaluationKeys", keys)?;
+        module.add("DiscreteIntegers", py.get_type::<discrete::integers::DiscreteIntegers>())?;
+        module.add("DiscreteNumbers", py.get_type::<discrete::numbers::DiscreteNumbers>())?;
+        module.add("DiscreteParameters", py.get_type::<discrete::sets::DiscreteParameters>())?;
+        module.add("DiscretePublicKey", py.get_type::<discrete::client::DiscretePublicKey>())?;
+        module.add("DiscreteServerKey", py.get_type::<discrete::server::DiscreteServerKey>())
     }
 }

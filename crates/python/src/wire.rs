@@ -3,7 +3,7 @@
 use crate::arrays;
 use crate::call::wait;
 use crate::errors::Failure;
-use girih::{ckks, tfhe};
+use girih::{ckks, discrete, tfhe};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -76,6 +76,11 @@ wire! { ckks, ckks::CkksParameters:
     ckks::PublicKey = "a public key",
     ckks::EvaluationKeys = "evaluation keys",
     ckks::Ciphertext = "a ciphertext",
+}
+wire! { discrete, discrete::DiscreteParameters:
+    discrete::ClientKey = "a client key",
+    discrete::PublicKey = "a public key",
+    discrete::EvaluationKeys = "evaluation keys",
 }
 
 /// The bytes of one thing.
@@ -192,11 +197,16 @@ impl Digest {
 }
 
 /// What reads pickles: classes of the native module, and their static methods.
-const READERS: [(&str, &str); 9] = [
+const READERS: [(&str, &str); 14] = [
     ("CkksCiphertexts", "from_bytes"),
     ("CkksEvaluationKeys", "from_bytes"),
     ("CkksParameters", "from_toml"),
     ("CkksPublicKey", "from_bytes"),
+    ("DiscreteEvaluationKeys", "from_bytes"),
+    ("DiscreteIntegers", "from_bytes"),
+    ("DiscreteNumbers", "from_bytes"),
+    ("DiscreteParameters", "from_toml"),
+    ("DiscretePublicKey", "from_bytes"),
     ("EncryptedBits", "from_bytes"),
     ("EvaluationKeys", "from_bytes"),
     ("IntegerCiphertexts", "from_bytes"),

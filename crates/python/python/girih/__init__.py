@@ -4,7 +4,7 @@ The owner of the data makes a :class:`ClientKey`, encrypts arrays with it, and s
 evaluation keys, which are public, to whoever computes. There a :class:`ServerKey` on any device
 runs gates, look-up tables and circuits on encrypted bits and messages; :mod:`girih.integer`
 computes with encrypted integers, :mod:`girih.ckks` with encrypted vectors of real and complex
-numbers.
+numbers, :mod:`girih.discrete` with bits and integers of thousands of elements at once.
 
     >>> import girih
     >>> client = girih.ClientKey.generate("STD128")
@@ -24,6 +24,7 @@ from . import (
     _girih,
     ckks,
     columns,
+    discrete,
     errors,
     integer,
     models,
@@ -88,6 +89,7 @@ __all__ = [
     "columns",
     "concatenate",
     "devices",
+    "discrete",
     "errors",
     "integer",
     "models",
