@@ -159,7 +159,7 @@ def test_refusals(client, server):
             (64 * x.lookup(lambda m: 1000 * m, order=1)).lookup(lambda m: m, order=1)
         with pytest.raises(TypeError, match="one known number"):
             wide + np.array([1, 2, 3])
-        with pytest.raises(girih.errors.MismatchError, match="does not fit uint8"):
+        with pytest.raises(girih.errors.MismatchError, match="does not fit FheUint8"):
             wide + 256
         with pytest.raises(girih.errors.MismatchError, match="astype"):
             wide + client.encrypt_integers([1, 2, 3], "uint16")
