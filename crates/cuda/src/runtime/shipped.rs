@@ -5,14 +5,14 @@ use crate::runtime::source::Source;
 use girih_backend::{cache_key, read_shipped, ship_compiled};
 use std::path::{Path, PathBuf};
 
-/// The environment variable that names a folder of kernels that `cargo xtask kernels --bundle` made.
+/// The environment variable that names a folder which `cargo xtask kernels --bundle` filled.
 pub const KERNELS_VARIABLE: &str = "GIRIH_KERNELS";
 
 /// How kernels of such a folder are named and compiled; another number leaves them aside.
 const VERSION: &str = "girih kernels 1";
 
-/// The file of `source` in a folder: its name depends on every byte of the text, so that a kernel of
-/// another version of this crate is not found.
+/// The file of `source` in a folder: its name depends on every byte of the text, so that a kernel
+/// of another version of this crate is not found.
 fn file(folder: &Path, source: &Source, capability: u32) -> PathBuf {
     let text = source.whole_text();
     let key = cache_key(&[VERSION.as_bytes(), text.as_bytes(), capability.to_string().as_bytes()]);
