@@ -61,6 +61,12 @@ impl CkksParameters {
         self.0.default_level()
     }
 
+    /// The lowest level that a bootstrapping can begin at.
+    #[getter]
+    fn bootstrap_level(&self) -> usize {
+        self.0.bootstrap_level()
+    }
+
     /// Whether ciphertexts of this set can be bootstrapped.
     #[getter]
     fn bootstraps(&self) -> bool {
