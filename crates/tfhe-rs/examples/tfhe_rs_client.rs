@@ -29,7 +29,7 @@ mod client {
     }
 
     pub fn encrypt(client: &ClientKey, values: &[u64]) -> Result<Vec<Vec<u8>>> {
-        let bytes = values.iter().map(|&value| {
+        let bytes = values.iter().map(|&value| -> Result<Vec<u8>> {
             let mut bytes = Vec::new();
             safe_serialize(&FheUint64::encrypt(value, client), &mut bytes, 1 << 24)?;
             Ok(bytes)
@@ -38,7 +38,7 @@ mod client {
     }
 
     pub fn decrypt(client: &ClientKey, bytes: &[Vec<u8>]) -> Result<Vec<u64>> {
-        let value = |bytes: &Vec<u8>| {
+        let value = |bytes: &Vec<u8>| -> Result<u64> {
             let value: FheUint64 = safe_deserialize(&bytes[..], 1 << 24)?;
             Ok(value.decrypt(client))
         };

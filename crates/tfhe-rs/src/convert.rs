@@ -9,7 +9,9 @@ use girih_integer::{Encrypted, FheBool, FheInt, FheUint, Integer};
 use girih_tfhe::{LookUpTable, LweCiphertexts, ParameterSet};
 use serde::Serialize;
 use tfhe::core_crypto::prelude::{CiphertextModulus, LweCiphertext};
-use tfhe::integer::ciphertext::{DataKind, Expandable, RadixCiphertext, SignedRadixCiphertext};
+use tfhe::integer::ciphertext::{
+    DataKind, Expandable, IntegerCiphertext, RadixCiphertext, SignedRadixCiphertext,
+};
 use tfhe::prelude::Tagged;
 use tfhe::shortint::ciphertext::{Degree, NoiseLevel};
 use tfhe::shortint::parameters::{AtomicPatternKind, CarryModulus, MessageModulus};
@@ -86,7 +88,7 @@ macro_rules! numbers {
                 type Integers = $name<$bits>;
 
                 fn into_blocks(self) -> Vec<Ciphertext> {
-                    $radix::into(self.into_raw_parts().0)
+                    IntegerCiphertext::into_blocks(self.into_raw_parts().0)
                 }
 
                 fn from_blocks(blocks: Vec<Ciphertext>, tag: Tag) -> Result<Self> {

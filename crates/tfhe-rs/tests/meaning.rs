@@ -29,7 +29,7 @@ fn use_their_server() {
 
 /// Holds each operation on all pairs to TFHE-rs's: `name: ours, theirs, type of the result`.
 macro_rules! compare {
-    ($a:ident $b:ident $ours_a:ident $ours_b:ident; $($name:literal $ours:expr, $theirs:expr,
+    ($pairs:ident $a:ident $b:ident; $($name:literal $ours:expr, $theirs:expr,
      $result:ty as $plain:ty;)*) => {$(
         let both = both();
         let begin = std::time::Instant::now();
@@ -39,11 +39,7 @@ macro_rules! compare {
         for (i, (theirs_a, theirs_b)) in $a.iter().zip(&$b).enumerate() {
             let theirs: $result = $theirs(theirs_a, theirs_b);
             let theirs: $plain = theirs.decrypt(&both.client);
-            let (a, b): (i128, i128) = {
-                let (a, b) = (theirs_a.decrypt(&both.client), theirs_b.decrypt(&both.client));
-                (plain_a(a), plain_b(b))
-            };
-            assert_eq!(ours[i], theirs, "{} of {a} and {b}", $name);
+            assert_eq!(ours[i], theirs, "{} of {:?}", $name, $pairs[i]);
         }
         println!("{}: {:?}, theirs {:?}", $name, middle - begin, middle.elapsed());
     )*};
@@ -55,15 +51,13 @@ macro_rules! unsigned {
         type Theirs = tfhe::$theirs;
         type Bit = tfhe::FheBool;
         let (both, pairs) = (both(), $pairs);
-        let plain_a = |x: $plain| x as i128;
-        let plain_b = plain_a;
         let encrypt = |x: $plain| Theirs::encrypt(x, &both.client);
         let a: Vec<Theirs> = pairs.iter().map(|p: &($plain, $plain)| encrypt(p.0)).collect();
         let b: Vec<Theirs> = pairs.iter().map(|p| encrypt(p.1)).collect();
         let x: FheUint<$bits> = both.server.upload(a.clone()).expect("fresh");
         let y: FheUint<$bits> = both.server.upload(b.clone()).expect("fresh");
         use_their_server();
-        compare!(a b x y;
+        compare!(pairs a b;
             "sum" x.add(&y), |a: &Theirs, b: &Theirs| a + b, Theirs as $plain;
             "difference" x.sub(&y), |a: &Theirs, b: &Theirs| a - b, Theirs as $plain;
             "product" x.mul(&y), |a: &Theirs, b: &Theirs| a * b, Theirs as $plain;
@@ -108,7 +102,6 @@ macro_rules! signed {
         type Amount = tfhe::$amount;
         type Bit = tfhe::FheBool;
         let (both, pairs) = (both(), $pairs);
-        let plain_a = |x: $plain| x as i128;
         let encrypt = |x: $plain| Theirs::encrypt(x, &both.client);
         let a: Vec<Theirs> = pairs.iter().map(|p: &($plain, $plain)| encrypt(p.0)).collect();
         let b: Vec<Theirs> = pairs.iter().map(|p| encrypt(p.1)).collect();
@@ -116,8 +109,7 @@ macro_rules! signed {
         let y: FheInt<$bits> = both.server.upload(b.clone()).expect("fresh");
         use_their_server();
         {
-            let plain_b = plain_a;
-            compare!(a b x y;
+                compare!(pairs a b;
                 "sum" x.add(&y), |a: &Theirs, b: &Theirs| a + b, Theirs as $plain;
                 "product" x.mul(&y), |a: &Theirs, b: &Theirs| a * b, Theirs as $plain;
                 "quotient" x.div(&y), |a: &Theirs, b: &Theirs| a / b, Theirs as $plain;
@@ -139,8 +131,7 @@ macro_rules! signed {
         let encrypt = |x: $plain| Amount::encrypt(amount(x), &both.client);
         let b: Vec<Amount> = pairs.iter().map(|p| encrypt(p.1)).collect();
         let y: FheUint<$bits> = both.server.upload(b.clone()).expect("fresh");
-        let plain_b = |x: $unsigned| x as i128;
-        compare!(a b x y;
+        compare!(pairs a b;
             "shl" x.shl_out(&y), |a: &Theirs, b: &Amount| a << b, Theirs as $plain;
             "shr" x.shr_out(&y), |a: &Theirs, b: &Amount| a >> b, Theirs as $plain;
             "rotate_left" x.rotate_left_by(&y), |a: &Theirs, b: &Amount| a.rotate_left(b),
@@ -197,7 +188,7 @@ fn a_chain_of_a_hundred_operations() {
     let mut numbers = Numbers(100);
     let start = [3u8, 250];
     let encrypt = |x: u8| tfhe::FheUint8::encrypt(x, &both.client);
-    let mut x = both.server.upload(start.map(encrypt).into()).expect("fresh");
+    let mut x = both.server.upload(start.map(encrypt).to_vec()).expect("fresh");
     let mut plain = start;
     for step in 0..100 {
         let value = numbers.next() as u8;

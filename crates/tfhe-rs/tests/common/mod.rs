@@ -4,6 +4,7 @@ use girih_tfhe_rs::ServerKey;
 use std::sync::OnceLock;
 use tfhe::{ClientKey, CompressedServerKey, ConfigBuilder};
 
+#[allow(dead_code, reason = "not every file of tests uses all of it")]
 pub struct Both {
     pub client: ClientKey,
     pub keys: CompressedServerKey,
