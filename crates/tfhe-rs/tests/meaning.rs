@@ -143,12 +143,14 @@ macro_rules! signed {
 #[test]
 fn unsigned_numbers_of_four_bits() {
     // Both edges, division by 0, shifts by less than, by as much as and by more than the width.
-    unsigned!(FheUint4 4 u8, [(13, 0), (0, 0), (15, 15), (9, 4), (7, 13), (11, 3), (2, 5), (15, 1)]);
+    let pairs = [(13, 0), (0, 0), (15, 15), (9, 4), (7, 13), (11, 3), (2, 5), (15, 1)];
+    unsigned!(FheUint4 4 u8, pairs);
 }
 
 #[test]
 fn signed_numbers_of_four_bits() {
-    signed!(FheInt4 FheUint4 4 i8 u8, [(-8, -1), (-8, 0), (5, 0), (-3, 2), (7, 7), (-1, 4), (6, -5)]);
+    let pairs = [(-8, -1), (-8, 0), (5, 0), (-3, 2), (7, 7), (-1, 4), (6, -5)];
+    signed!(FheInt4 FheUint4 4 i8 u8, pairs);
 }
 
 #[test]

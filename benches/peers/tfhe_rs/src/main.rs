@@ -2,8 +2,8 @@
 //! ciphertexts, the same threads, one after the other. Every result is decrypted by the client of
 //! TFHE-rs and compared with the plain one.
 //!
-//! Words: `array=N` (elements of arrays; 0: single numbers alone), `runs=N`, then widths (8, 32, 64)
-//! and operations (add, mul, less, select, div, transfer); all of them where none is named.
+//! Words: `array=N` (elements of arrays; 1: single numbers alone), `runs=N`, then widths (8, 32,
+//! 64) and operations (add, mul, less, select, div, transfer); all of them where none is named.
 
 use girih_integer::FheUint;
 use girih_tfhe_rs::ServerKey;
