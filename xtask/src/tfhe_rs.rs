@@ -1,7 +1,6 @@
 //! `cargo xtask tfhe-rs`
 
 use anyhow::{Context, Result, bail};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

@@ -1,6 +1,9 @@
 //! Encrypted numbers, unsigned and in two's complement.
 
 mod bits;
+mod checked;
+mod count;
+mod lists;
 mod order;
 
 use super::{FheBool, Integer, Other, sealed};
