@@ -50,17 +50,19 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         );
     }
     let begin = Instant::now();
-    if !cargo(&["test", "--no-run"])? {
+    if !cargo(&["test", "--release", "--no-run"])? {
         return Ok(false);
     }
     let built = begin.elapsed().as_secs();
     let begin = Instant::now();
     let all: &[&str] = if arguments.exhaustive { &["--include-ignored"] } else { &[] };
     // One test at a time: each uses all threads.
-    let test = ["test", "--", "--test-threads", "1"];
-    let good = cargo(&[&test, all].concat())?;
+    let test = ["test", "--release", "--", "--test-threads", "1"];
+    let example = ["run", "--release", "--example", "tfhe_rs_client"];
+    let good = cargo(&[&test, all].concat())? && cargo(&example)?;
     if good {
         let tests = if arguments.exhaustive { "all tests, all pairs too" } else { "tests" };
+        let tests = format!("{tests} and the example");
         let line = format!(
             "Last passed on {}: {tests}; built in {built} s (of what was not yet built), ran {} s, \
              {} threads.\n",

@@ -142,6 +142,36 @@ fn bits_are_counted() {
     assert_eq!(t.down(&good), [false, true, true, false]);
 }
 
+/// Widths that are no power of two, and numbers of one digit.
+#[test]
+fn numbers_of_other_widths() {
+    let t = toy();
+    let (a, b) = ([4000u16, 9, 77], [33u16, 11, 0]);
+    let (x, y): (FheUint<12>, FheUint<12>) = (t.up(&a), t.up(&b));
+    let modulo = |f: fn(u16, u16) -> u16| map(&a, &b, |a, b| u128::from(f(a, b) % 4096));
+    assert_eq!(t.down(&(&x * &y).expect("alike")), modulo(u16::wrapping_mul));
+    assert_eq!(t.down(&x.rem(&y).expect("alike")), modulo(|a, b| a.checked_rem(b).unwrap_or(a)));
+    // Modulo 16: 33 is 1, 11 is 11.
+    assert_eq!(t.down(&x.shl_by(&y).expect("alike")), modulo(|a, b| a << (b % 16)));
+    assert_eq!(t.down(&x.shl(14).expect("any")), [0, 0, 0]);
+    let turned = modulo(|a, b| (a << (b % 12) | a >> ((12 - b % 12) % 12)) % 4096);
+    assert_eq!(t.down(&x.rotate_left_by(&y).expect("alike")), turned);
+    assert_eq!(t.down(&x.resize::<128>().expect("a width")), wide(a.to_vec()));
+    let bytes = t.integers.download(&x).expect("of it").to_bytes().expect("bytes");
+    assert!(bytes.starts_with(b"girih 1 FheUint12\n"));
+    assert!(Encrypted::<FheUint<14>>::from_bytes(&bytes).is_err(), "another width");
+
+    let (x, y): (FheInt<2>, FheInt<2>) = (t.up(&[-2i8, 1, -1, 0]), t.up(&[-1i8, 1, 1, 0]));
+    assert_eq!(t.down(&(&x + &y).expect("alike")), [1, -2, 0, 0]);
+    let less = x.less(&y).expect("alike");
+    assert_eq!(t.down(&less), [true, false, true, false]);
+    let chosen: FheInt<2> = less.select(&x, &y).expect("alike");
+    assert_eq!(t.down(&chosen), [-2, 1, -1, 0]);
+    let chosen: FheInt<2> = less.select(1i8, &y).expect("alike");
+    assert_eq!(t.down(&chosen), [1, 1, 1, 0]);
+    assert!(Encrypted::<FheInt<2>>::encrypt(&t.client, &[2i8]).is_err());
+}
+
 #[test]
 fn results_that_say_whether_they_are_right() {
     let t = toy();

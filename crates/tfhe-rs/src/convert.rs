@@ -10,7 +10,7 @@ use girih_tfhe::{LookUpTable, LweCiphertexts, ParameterSet};
 use serde::Serialize;
 use tfhe::core_crypto::prelude::{CiphertextModulus, LweCiphertext};
 use tfhe::integer::ciphertext::{
-    DataKind, Expandable, IntegerCiphertext, RadixCiphertext, SignedRadixCiphertext,
+    DataKind, Expandable, IntegerRadixCiphertext, RadixCiphertext, SignedRadixCiphertext,
 };
 use tfhe::prelude::Tagged;
 use tfhe::shortint::ciphertext::{Degree, NoiseLevel};
@@ -18,14 +18,17 @@ use tfhe::shortint::parameters::{AtomicPatternKind, CarryModulus, MessageModulus
 use tfhe::shortint::{Ciphertext, PBSOrder};
 use tfhe::{ReRandomizationMetadata, Tag};
 
+/// Messages that fill the circle: two bits, two of carry and one of padding.
+pub(crate) const PLAINTEXT: u64 = 32;
+
 /// What digits carry: the message of two bits, no carries.
 const LARGEST_DEGREE: u64 = 3;
 
 /// The largest noise level that TFHE-rs lets ciphertexts of these parameters have.
 const LARGEST_NOISE: u64 = 5;
 
-/// Encrypted values of TFHE-rs that girih computes on: `tfhe::FheBool`, and `tfhe::FheUint4` to
-/// `FheUint128` and `FheInt4` to `FheInt128`, of 4, 8, 16, 32, 64 and 128 bits.
+/// Encrypted values of TFHE-rs that girih computes on: `tfhe::FheBool`, and `tfhe::FheUint2` to
+/// `FheUint128` and `FheInt2` to `FheInt128`, of 2 to 16, 32, 64 and 128 bits.
 pub trait Foreign: Tagged + Sized {
     /// What they are in girih: an array of them.
     type Integers: Ours<Theirs = Self>;
@@ -88,7 +91,7 @@ macro_rules! numbers {
                 type Integers = $name<$bits>;
 
                 fn into_blocks(self) -> Vec<Ciphertext> {
-                    IntegerCiphertext::into_blocks(self.into_raw_parts().0)
+                    self.into_raw_parts().0.into_blocks()
                 }
 
                 fn from_blocks(blocks: Vec<Ciphertext>, tag: Tag) -> Result<Self> {
@@ -106,12 +109,12 @@ macro_rules! numbers {
 }
 
 numbers!(
-    FheUint, RadixCiphertext, FheUint4 4, FheUint8 8, FheUint16 16, FheUint32 32, FheUint64 64,
-    FheUint128 128
+    FheUint, RadixCiphertext, FheUint2 2, FheUint4 4, FheUint6 6, FheUint8 8, FheUint10 10,
+    FheUint12 12, FheUint14 14, FheUint16 16, FheUint32 32, FheUint64 64, FheUint128 128
 );
 numbers!(
-    FheInt, SignedRadixCiphertext, FheInt4 4, FheInt8 8, FheInt16 16, FheInt32 32, FheInt64 64,
-    FheInt128 128
+    FheInt, SignedRadixCiphertext, FheInt2 2, FheInt4 4, FheInt6 6, FheInt8 8, FheInt10 10,
+    FheInt12 12, FheInt14 14, FheInt16 16, FheInt32 32, FheInt64 64, FheInt128 128
 );
 
 /// Ciphertexts that TFHE-rs writes without their masks, as clients send them:
@@ -175,11 +178,14 @@ macro_rules! compressed {
 }
 
 compressed!(
-    CompressedFheBool FheBool, CompressedFheUint4 FheUint4, CompressedFheUint8 FheUint8,
-    CompressedFheUint16 FheUint16, CompressedFheUint32 FheUint32, CompressedFheUint64 FheUint64,
-    CompressedFheUint128 FheUint128, CompressedFheInt4 FheInt4, CompressedFheInt8 FheInt8,
-    CompressedFheInt16 FheInt16, CompressedFheInt32 FheInt32, CompressedFheInt64 FheInt64,
-    CompressedFheInt128 FheInt128
+    CompressedFheBool FheBool, CompressedFheUint2 FheUint2, CompressedFheUint4 FheUint4,
+    CompressedFheUint6 FheUint6, CompressedFheUint8 FheUint8, CompressedFheUint10 FheUint10,
+    CompressedFheUint12 FheUint12, CompressedFheUint14 FheUint14, CompressedFheUint16 FheUint16,
+    CompressedFheUint32 FheUint32, CompressedFheUint64 FheUint64, CompressedFheUint128 FheUint128,
+    CompressedFheInt2 FheInt2, CompressedFheInt4 FheInt4, CompressedFheInt6 FheInt6,
+    CompressedFheInt8 FheInt8, CompressedFheInt10 FheInt10, CompressedFheInt12 FheInt12,
+    CompressedFheInt14 FheInt14, CompressedFheInt16 FheInt16, CompressedFheInt32 FheInt32,
+    CompressedFheInt64 FheInt64, CompressedFheInt128 FheInt128
 );
 
 /// Words of ciphertexts, in the order of girih's arrays, and the largest noise level.

@@ -101,7 +101,7 @@ impl Known {
         };
         let literal = |name: &str| ParameterLiteral {
             name: name.into(),
-            mode: Mode::TORUS,
+            mode: Mode::Torus,
             secret: SecretKind::Binary,
             ring_secret: None,
             n: d.lwe as i64,

@@ -99,7 +99,9 @@ impl ServerKey {
             return error::ciphertexts("an array of none: there must be at least one");
         }
         let Words { words, noise, count } = Words::of(self.set(), &self.tag, values)?;
-        let words = LweCiphertexts::from_words(self.set(), words)?.with_key(self.key_id());
+        let words = LweCiphertexts::from_words(self.set(), words)?
+            .with_key(self.key_id())
+            .with_plaintext_modulus(Some(convert::PLAINTEXT))?;
         // A noise level counts nominal errors as if they added up in the worst way.
         let variance = words.variance() * (noise * noise) as f64;
         let words = words.with_variance(variance)?;

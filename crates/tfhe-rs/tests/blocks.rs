@@ -4,6 +4,7 @@
 mod common;
 
 use common::both;
+use girih_integer::{Encrypted, FheUint};
 use girih_tfhe::LookUpTable;
 use tfhe::prelude::*;
 use tfhe::{FheBool, FheInt8, FheUint8};
@@ -18,7 +19,7 @@ fn every_message_goes_through_a_look_up() {
     let table = LookUpTable::new(4, |x| 3 - x % 4).expect("four bits");
     let server = both.server.integers().server();
     let flipped = server.apply(encrypted.ciphertexts(), &table).expect("within the bound");
-    let flipped = girih_integer::Encrypted::from_ciphertexts(flipped, 2).expect("as many");
+    let flipped = Encrypted::<FheUint<8>>::from_ciphertexts(flipped, 2).expect("as many");
     let back: Vec<FheUint8> = both.server.revert(&flipped).expect("of this client");
     let back: Vec<u8> = back.iter().map(|x| x.decrypt(&both.client)).collect();
     assert_eq!(back, [!0b11_10_01_00u8, !0b00_01_10_11]);

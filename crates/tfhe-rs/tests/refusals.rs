@@ -6,7 +6,7 @@ use common::both;
 use girih_cpu::CpuBackend;
 use girih_tfhe_rs::{Compressed, Error, IntoKeys, Keys, ServerKey, bytes};
 use tfhe::core_crypto::prelude::{CiphertextModulus, LweCiphertext};
-use tfhe::integer::ciphertext::IntegerCiphertext;
+use tfhe::integer::ciphertext::IntegerRadixCiphertext;
 use tfhe::prelude::*;
 use tfhe::shortint::parameters::PARAM_MESSAGE_2_CARRY_2_KS32_PBS_TUNIFORM_2M128 as KS32;
 use tfhe::shortint::parameters::v1_0::{
@@ -80,7 +80,7 @@ fn arrays_of_another_server() {
     let other = ServerKey::load(&device, &keys).expect("the default");
     assert_ne!(other.key_id(), both().server.key_id());
     let theirs = other.convert(vec![FheUint8::encrypt(1u8, &client)]).expect("of that client");
-    let error = both().server.revert(&theirs).expect_err("another key").to_string();
+    let error = both().server.revert(&theirs).err().expect("another key").to_string();
     assert!(error.contains("those of this server"), "{error}");
     assert!(both().server.integers().upload(&theirs).is_err());
 }
@@ -100,7 +100,7 @@ fn what_clients_compress_is_taken_and_what_servers_compress_is_refused() {
 
     tfhe::set_server_key(both.keys.decompress());
     let by_server = FheUint8::encrypt(5u8, &both.client).compress();
-    let error = by_server.expand().expect_err("rounded").to_string();
+    let error = by_server.expand().err().expect("rounded").to_string();
     assert!(error.contains("a server compressed"), "{error}");
     let by_server = bits[0].compress();
     assert!(by_server.expand().is_err());
@@ -115,7 +115,7 @@ fn bytes_are_bounded_and_named() {
     let back: u8 = back.decrypt(&both.client);
     assert_eq!(back, 99);
     let refused = |bytes: &[u8], part: &str| {
-        let error = bytes::ciphertext::<FheUint8>(bytes).expect_err(part);
+        let error = bytes::ciphertext::<FheUint8>(bytes).err().expect(part);
         assert!(matches!(error, Error::Malformed(_)), "{error}");
         assert!(error.to_string().contains(part), "{error}");
     };
