@@ -6,7 +6,8 @@
 // {what, number, count, 0}:
 //
 //   ADD        `count` products of kind `number` are added to the group; after it the list of their
-//              factors, a + 2^16 b, padded to a multiple of RUN
+//              factors, a + 2^16 b, padded to a multiple of RUN. A text for any shape has no kinds:
+//              `number` is then that of the first factor plus 2^LOG2_KINDS times the second's
 //   SCALE      the group times constant `number` is added to the sum; the group is empty again
 //   VALUE      the sum, and the group, are the value; both are empty again
 //   STORE      the value goes to operand `number`; STORE_MOVED: under an automorphism
@@ -82,6 +83,45 @@ FUNCTION Four with_products_of_kind(
     return with_products<S::first(k), S::second(k)>(x, record, list, count, group);
 }
 
+// Factor `number` of a kind that is data.
+template<class X>
+FUNCTION Four any_factor(const X& x, const uint4* record, u32 kind, u32 number) {
+    switch (kind) {
+    case WORDS: return factor<WORDS>(x, record, number);
+    case PAIRS: return factor<PAIRS>(x, record, number);
+    case RUNS: return factor<RUNS>(x, record, number);
+    case GATHER: return factor<GATHER>(x, record, number);
+    case GATHER_PAIRS: return factor<GATHER_PAIRS>(x, record, number);
+    case GATHER_RUNS: return factor<GATHER_RUNS>(x, record, number);
+    case KEPT: return factor<KEPT>(x, record, number);
+    case CONSTANT: return factor<CONSTANT>(x, record, number);
+    default: return factor<ONE>(x, record, number);
+    }
+}
+
+// The group and `count` products of factors of kinds that are data: one after the other, so that
+// the text is short.
+template<class X>
+FUNCTION Four with_any_products(
+    const X& x, const uint4* record, const uint4* list, u32 kinds, u32 count, Four group) {
+    const u32* pairs = (const u32*)list;
+#pragma unroll 1
+    for (u32 done = 0; done < count; done++) {
+        u32 kind = kinds, number = __ldg(pairs + done);
+        Four a = {{0, 0, 0, 0}}, b = a;
+#pragma unroll 1
+        for (int side = 0; side < 2; side++) {
+            a = b;
+            b = any_factor(x, record, kind % (1 << LOG2_KINDS), number & 0xffff);
+            kind >>= LOG2_KINDS, number >>= 16;
+        }
+        auto sum = x.sum();
+        sum.product(a, b);
+        group = sum_of(x.f, group, sum.value());
+    }
+    return group;
+}
+
 // All steps of a tile, on this thread's four words.
 template<class S, class X>
 FUNCTION void run_list(const X& x, const uint4* record) {
@@ -93,7 +133,11 @@ FUNCTION void run_list(const X& x, const uint4* record) {
         const u32 number = step.y;
         switch (step.x) {
         case ADD:
-            group = with_products_of_kind<S>(x, record, at, number, step.z, group);
+            if constexpr (S::KINDS == 0) {
+                group = with_any_products(x, record, at, number, step.z, group);
+            } else {
+                group = with_products_of_kind<S>(x, record, at, number, step.z, group);
+            }
             at += (step.z + RUN - 1) / RUN * (RUN / 4);
             break;
         case SCALE: {

@@ -1,7 +1,7 @@
 //! `cargo xtask bench --set DISCRETE_...`: look-ups of numbers in slots, timed, every one checked.
 
 use crate::bench::{Arguments, DiscreteOperation, Operation, TransformChoice, name, seed_bytes};
-use crate::ckks::bench::{digest_of, queued, timed};
+use crate::ckks::bench::{digest_of, queued, settle, timed};
 use crate::ckks::options::options;
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
@@ -260,6 +260,7 @@ fn measure(
     job.run(&server, &inputs)?;
     server.synchronize()?;
     let record_s = start.elapsed().as_secs_f64();
+    settle(server.ckks(), say, || job.run(&server, &inputs).map(drop))?;
     let timeline = arguments.timeline.as_deref().map(Timeline::start);
     let samples = timed(arguments.repeat, || {
         job.run(&server, &inputs)?;

@@ -3,6 +3,7 @@
 use crate::bootstrap::limits::MAX_CLUSTER;
 use crate::opened::Opened;
 use crate::runtime::emulated::Emulated;
+use girih_backend::poly::Specialise;
 use girih_backend::{
     Backend, DeviceInfo, DeviceKind, DeviceLimits, Result, Transform, bootstrap, poly,
 };
@@ -34,7 +35,10 @@ impl EmulatedBackend {
             software: true,
             notes: Vec::new(),
         };
-        Ok(Self(Opened::new(info, Arc::new(Emulated::new()?), MAX_CLUSTER)))
+        let mut opened = Opened::new(info, Arc::new(Emulated::new()?), MAX_CLUSTER);
+        // A test means the kernels of its own shapes, unless it says otherwise.
+        opened.poly.knobs.specialise = Specialise::Now;
+        Ok(Self(opened))
     }
 
     /// The same with so many bytes of shared memory a block: plans become those of smaller devices.

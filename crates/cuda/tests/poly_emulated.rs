@@ -4,8 +4,8 @@
 use girih_backend::poly::random::{self, Numbers};
 use girih_backend::poly::random::{RandomProgram, random_program};
 use girih_backend::poly::{
-    Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder, Term,
-    interpret, lower,
+    Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder,
+    SPECIALISE, Specialise, Term, interpret, lower,
 };
 use girih_backend::{Backend, BackendError, NoProgress};
 use girih_cuda::EmulatedBackend;
@@ -45,19 +45,28 @@ fn check_by(backend: &EmulatedBackend, random: &RandomProgram, options: &PolyOpt
     for (i, (limb, wanted)) in kept.iter().zip(&flat).enumerate() {
         assert_eq!(first_difference(limb, wanted), None, "{what}: kept limb {i}");
     }
-    device.run(routine, &calls).unwrap();
-    device.synchronize().unwrap();
-    for (number, call) in calls.iter().enumerate() {
-        for (slot, (place, wanted)) in call.outputs.iter().zip(&wanted.outputs).enumerate() {
-            let mut words = vec![0; wanted.len()];
-            device.read(*place, &mut words).unwrap();
-            assert_eq!(
-                first_difference(&words, wanted),
-                None,
-                "{what}: call {number}, output {slot}"
-            );
+    let run = |what: &str| {
+        for (place, wanted) in calls.iter().flat_map(|c| c.outputs.iter().zip(&wanted.outputs)) {
+            device.write(*place, &vec![0; wanted.len()]).unwrap();
         }
+        device.run(routine, &calls).unwrap_or_else(|e| panic!("{what}: {e}"));
+        device.synchronize().unwrap();
+        for (number, call) in calls.iter().enumerate() {
+            for (slot, (place, wanted)) in call.outputs.iter().zip(&wanted.outputs).enumerate() {
+                let mut words = vec![0; wanted.len()];
+                device.read(*place, &mut words).unwrap();
+                let difference = first_difference(&words, wanted);
+                assert_eq!(difference, None, "{what}: call {number}, output {slot}");
+            }
+        }
+    };
+    run(what);
+    // Of kernels that are compiled behind this come the same words.
+    if options.choices.get(SPECIALISE) == Some(&Specialise::Background.number()) {
+        assert_eq!(device.settle().unwrap(), 1, "{what}: routines that waited");
+        run(&format!("{what}, settled"));
     }
+    assert_eq!(device.settle().unwrap(), 0, "{what}: all have settled");
     let before = device.bytes_in_use();
     device.forget(routine);
     assert!(device.bytes_in_use() < before);
@@ -129,6 +138,22 @@ fn other_knobs() {
     }
 }
 
+/// The kernels that serve any program, and the change from these to a program's own.
+#[test]
+fn tiers() {
+    let backend = EmulatedBackend::new().unwrap();
+    for (log2_degree, seed) in [(4, 2), (11, 5)] {
+        let program = random_program(log2_degree, 7, seed);
+        let plan = backend.poly().unwrap().plan(program.program.ring());
+        let options = PolyOptions::of(plan).with_specialise(Specialise::Never);
+        check_by(&backend, &program, &options, &format!("2^{log2_degree}, seed {seed}, never"));
+    }
+    let program = random_program(11, 7, 2);
+    let plan = backend.poly().unwrap().plan(program.program.ring());
+    let options = PolyOptions::of(plan).with_specialise(Specialise::Background);
+    check_by(&backend, &program, &options, "2^11, changing over");
+}
+
 /// A division in front of a conversion to more primes: both in one tile, whose sums take the places
 /// of what they are made of.
 #[test]
@@ -167,7 +192,11 @@ fn chained_conversions() {
     let residents = HostPolynomials::new(&ring, Vec::new()).unwrap();
     let program = RandomProgram { program: builder.finish(), residents, inputs, keep: Vec::new() };
     let backend = EmulatedBackend::new().unwrap();
-    check(&backend, &program, &backend.poly().unwrap().plan(&ring), "chained conversions");
+    let plan = backend.poly().unwrap().plan(&ring);
+    // Kernels that were compiled before would be used at once: this first.
+    let options = PolyOptions::of(plan).with_specialise(Specialise::Background);
+    check_by(&backend, &program, &options, "chained conversions, changing over");
+    check(&backend, &program, &plan, "chained conversions");
     // Narrower tiles where blocks have less memory.
     for kilobytes in [64, 48] {
         let backend = EmulatedBackend::new().unwrap().with_block_memory(kilobytes << 10);

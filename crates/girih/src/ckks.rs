@@ -99,7 +99,7 @@ use crate::device::{BackendError, Device, LoadKeys, LoadOptions, PlanRequest, Pr
 use std::collections::BTreeMap;
 
 #[doc(inline)]
-pub use girih_backend::poly::{PolyOptions, PolyPlan};
+pub use girih_backend::poly::{PolyOptions, PolyPlan, Specialise};
 
 #[doc(inline)]
 pub use girih_ckks::{

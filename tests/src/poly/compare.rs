@@ -25,13 +25,24 @@ pub fn run(
     let residents = engine.load(&work.residents, &NoProgress)?;
     let routine = engine.prepare_by(&work.program, &residents, plan)?;
     let (call, _buffers) = bind(engine, work)?;
-    engine.run(&routine, std::slice::from_ref(&call))?;
     let degree = engine.ring().degree();
-    let outputs = work.program.outputs().iter().zip(&call.outputs).map(|(&value, &place)| {
-        let mut words = vec![0; work.program.type_of(value).basis.len() * degree];
-        engine.read(place, &mut words).map(|()| words)
-    });
-    outputs.collect()
+    let outputs = || {
+        engine.run(&routine, std::slice::from_ref(&call))?;
+        let outputs = work.program.outputs().iter().zip(&call.outputs).map(|(&value, &place)| {
+            let mut words = vec![0; work.program.type_of(value).basis.len() * degree];
+            engine.read(place, &mut words).map(|()| words)
+        });
+        outputs.collect::<Result<Vec<_>, BackendError>>()
+    };
+    let first = outputs()?;
+    // A device that began with kernels for any program has those of this one now.
+    if engine.settle()? > 0 && outputs()? != first {
+        return Err(BackendError::DeviceFailed {
+            device: "the device".into(),
+            what: format!("{}: words change with the kernels", work.name),
+        });
+    }
+    Ok(first)
 }
 
 /// Room for outputs, and the inputs on the device.

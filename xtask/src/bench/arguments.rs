@@ -4,7 +4,9 @@ use super::operation::{Operation, name};
 use crate::record;
 use anyhow::{Result, bail};
 use girih::Device;
+use girih::ckks::Specialise;
 use girih::device::OpenOptions;
+use girih_backend::poly::SPECIALISE;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -55,7 +57,9 @@ pub struct Arguments {
     #[arg(long)]
     pub groups: Option<usize>,
     /// What else of the plan is fixed, as the device names it: `--plan ring=4,packed=1`. Devices
-    /// refuse names that they do not know.
+    /// refuse names that they do not know. CKKS on CUDA: `specialise=never`, `now` or `background`
+    /// says when kernels of one program are compiled; `background`, the default, is waited for
+    /// between the first result and what is timed.
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = plan_choice)]
     pub plan: Vec<(String, u32)>,
     /// Seed of keys and inputs: the same seed gives the same run.
@@ -141,9 +145,16 @@ pub enum Sweep {
 /// A choice of `--plan`.
 fn plan_choice(text: &str) -> Result<(String, u32), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("{text} is not NAME=VALUE"))?;
-    let value =
-        value.parse().map_err(|_| format!("{value} is not a number from 0 to {}", u32::MAX))?;
-    match name.trim() {
+    let (name, value) = (name.trim(), value.trim());
+    let number = match name {
+        SPECIALISE => Specialise::by_name(value).map(Specialise::number).ok_or_else(|| {
+            let names = Specialise::ALL.map(Specialise::name).join(", ");
+            format!("{name}={value}: it is one of {names}")
+        }),
+        _ => value.parse().map_err(|_| format!("{value} is not a number from 0 to {}", u32::MAX)),
+    };
+    let value = number?;
+    match name {
         "" => Err(format!("{text} has no name; give NAME=VALUE")),
         name => Ok((name.to_owned(), value)),
     }

@@ -359,6 +359,10 @@ mod tests {
         assert!(read(&toml.replace("3.19", "3.2").replace("INSECURE_TOY", "MINE")).is_ok());
         std::fs::remove_file(&file).expect("ours");
         assert!(crate::Arguments::try_parse_from(["xtask", "bench", "--plan", "=4"]).is_err());
+        assert_eq!(arguments(&["--plan", "specialise=now"]).plan, [("specialise".into(), 1)]);
+        let later = ["xtask", "bench", "--plan", "specialise=later"];
+        let refused = crate::Arguments::try_parse_from(later).err().expect("no such time");
+        assert!(refused.to_string().contains("never, now, background"), "{refused}");
         let packed = || ParameterSet::by_name("M3_R5").expect("built in");
         assert!(refusal(repack(packed(), Some("M3_R5"), Some(3))).contains("packing 5"));
         assert_eq!(repack(packed(), Some("M3_R5"), Some(5)).expect("the same").packing(), 5);

@@ -116,6 +116,26 @@ pub fn timed(repeat: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f
         .collect()
 }
 
+/// Waits, after a first run, until the device has the kernels that it keeps, and says so; `again`
+/// is the run that is timed then, once.
+pub fn settle(
+    server: &ServerKey,
+    say: &dyn Fn(String),
+    again: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let start = Instant::now();
+    match server.engine().settle()? {
+        0 => Ok(()),
+        waited => {
+            let seconds = start.elapsed().as_secs_f64();
+            say(format!(
+                "kernels   of its own: waited {seconds:.1} s for those of {waited} programs"
+            ));
+            again()
+        }
+    }
+}
+
 /// Milliseconds of a run when `repeat` are asked for one behind the other, and waited for once.
 pub fn queued(
     repeat: usize,
@@ -407,12 +427,14 @@ impl Run<'_> {
         let run = runner(server, job, &inputs)?;
         let record_s = start.elapsed().as_secs_f64();
         say(format!("recorded  in {record_s:.2} s"));
-        let (mut outputs, mut first_result) = (Vec::new(), None);
+        run()?;
+        server.synchronize()?;
+        let first_result = FirstResult::first();
+        settle(server, say, || run().map(drop))?;
+        let mut outputs = Vec::new();
         let samples = timed(arguments.repeat, || {
             outputs = run()?;
-            server.synchronize()?;
-            first_result = first_result.take().or_else(FirstResult::first);
-            Ok(())
+            Ok(server.synchronize()?)
         })?;
         if let Some(first) = &first_result {
             say(format!("first     result after {first}"));

@@ -1,6 +1,6 @@
 //! `cargo xtask tune --set CKKS_...`: key switching and plans, measured by one operation.
 
-use super::bench::timed;
+use super::bench::{settle, timed};
 use super::job::Job;
 use crate::bench::{CkksOperation, Operation, Slots, name, seed_bytes};
 use crate::progress::Terminal;
@@ -92,6 +92,8 @@ impl Bench {
         })?;
         let load_s = start.elapsed().as_secs_f64();
         let inputs: Vec<&Ciphertexts> = inputs.iter().collect();
+        recording.run(&inputs)?;
+        settle(&server, &|_| (), || Ok(()))?;
         let mut outputs = Vec::new();
         let samples = timed(repeat, || {
             outputs = recording.run(&inputs)?;

@@ -58,6 +58,7 @@ fn load(
     let schedule = Arc::new(lower(&case.program, plan, &[])?);
     let before = Instant::now();
     let routine = device.prepare(&schedule, &residents)?;
+    device.settle()?;
     let kernels: Vec<&str> = schedule.launches.iter().map(|l| l.kernel()).collect();
     println!(
         "{}: {} launches ({}), prepared in {:.1} s",

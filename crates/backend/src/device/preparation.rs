@@ -31,6 +31,8 @@ pub enum Preparation {
     Lowering,
     /// Kernels are compiled, or read from where they are kept, and loaded.
     Compilation,
+    /// Kernels for one program alone are compiled behind what runs: nobody waits for it.
+    Specialisation,
     /// Plans are measured.
     Tuning,
 }
@@ -47,6 +49,7 @@ impl Preparation {
             Self::Encoding => "encoding",
             Self::Lowering => "lowering",
             Self::Compilation => "compilation",
+            Self::Specialisation => "specialisation",
             Self::Tuning => "tuning",
         }
     }
@@ -112,6 +115,9 @@ pub struct Preparing(PhantomData<*const ()>);
 pub fn preparing(what: Preparation) -> Preparing {
     let now = Instant::now();
     OWN.with_borrow_mut(|own| {
+        // What nobody waits for is one kind, whatever it is made of.
+        let behind = own.first().is_some_and(|(first, _)| *first == Preparation::Specialisation);
+        let what = if behind { Preparation::Specialisation } else { what };
         if let Some((outer, since)) = own.last() {
             end(*outer, *since, now);
         }

@@ -167,6 +167,17 @@ pub trait PolyDevice: Any + Send + Sync {
     /// As `run`.
     fn trace(&self, routine: RoutineId, call: &Bindings) -> Result<Vec<Vec<u32>>>;
 
+    /// Waits until every routine that is prepared has the kernels that it keeps, and says how many
+    /// waited for some. Devices whose routines begin with others ([`Specialise`]) implement it.
+    ///
+    /// # Errors
+    /// When a kernel cannot be compiled, or memory runs out.
+    ///
+    /// [`Specialise`]: super::Specialise
+    fn settle(&self) -> Result<usize> {
+        Ok(0)
+    }
+
     /// Waits until everything is done.
     ///
     /// # Errors

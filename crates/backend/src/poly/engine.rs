@@ -362,6 +362,17 @@ impl PolyEngine {
         Ok(counts.map(|count| limbs.by_ref().take(count).flatten().collect()).collect())
     }
 
+    /// Waits until every routine has the kernels that it keeps ([`Specialise`]), and says how many
+    /// waited for some: from the next run on they are as fast as they get.
+    ///
+    /// # Errors
+    /// When a kernel cannot be compiled, or memory runs out.
+    ///
+    /// [`Specialise`]: super::Specialise
+    pub fn settle(&self) -> Result<usize> {
+        self.shared.device.settle()
+    }
+
     /// Waits until everything asked for is done.
     ///
     /// # Errors

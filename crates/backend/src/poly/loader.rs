@@ -11,6 +11,52 @@ use crate::{BackendError, PlanSource, Progress, Result, TunedPlans};
 /// Choices that only one kind of device knows, by the names it gives them.
 pub type Choices = BTreeMap<String, u32>;
 
+/// The choice by which a device is told a [`Specialise`], where it has kernels for any program and
+/// others that it compiles for one. It is no part of a plan: tuned plans are used beside it.
+pub const SPECIALISE: &str = "specialise";
+
+/// When a device compiles kernels for one program alone. Words do not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Specialise {
+    /// Never: programs run by the kernels that serve any program, which compile in a moment and
+    /// run slower.
+    Never,
+    /// Before a program runs for the first time.
+    Now,
+    /// While it runs by the kernels for any program; it changes over when its own are ready.
+    #[default]
+    Background,
+}
+
+impl Specialise {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Never, Self::Now, Self::Background];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Now => "now",
+            Self::Background => "background",
+        }
+    }
+
+    /// The one with this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// As the value of the choice [`SPECIALISE`].
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// Of the value of a choice.
+    pub fn of_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.number() == number)
+    }
+}
+
 /// Opens rings on a device. One that knows choices implements [`Loader::open_by`], any other
 /// [`Loader::open`]; each is made of the other.
 pub trait Loader: Send + Sync {
@@ -85,8 +131,15 @@ impl PolyOptions {
         self
     }
 
+    /// The same with kernels for single programs compiled then. Devices that have none refuse it.
+    #[must_use]
+    pub fn with_specialise(self, when: Specialise) -> Self {
+        self.with(SPECIALISE, when.number())
+    }
+
     /// The options to open `ring` with on the device called `identity`: these where they ask for
-    /// anything, else the stored winner, else these, for the device's model to complete.
+    /// anything but [`Specialise`], else the stored winner, else these, for the device's model to
+    /// complete.
     ///
     /// # Errors
     /// As [`TunedPlans::read`], and [`BackendError::InvalidRequest`] for stored
@@ -97,7 +150,8 @@ impl PolyOptions {
         ring: &RingShape,
         progress: &dyn Progress,
     ) -> Result<(Self, PlanSource)> {
-        if self.plan.is_some() || !self.choices.is_empty() {
+        let specialise = self.choices.get(SPECIALISE).copied();
+        if self.plan.is_some() || self.choices.keys().any(|name| name != SPECIALISE) {
             return Ok((self.clone(), PlanSource::Request));
         }
         let path = if self.untuned { None } else { TunedPlans::path() };
@@ -107,7 +161,11 @@ impl PolyOptions {
             progress.note(&note);
         }
         Ok(match plans.best(identity, ring, None) {
-            Some(best) => (best.options_as(&path)?, PlanSource::Tuned),
+            Some(best) => {
+                let mut best: Self = best.options_as(&path)?;
+                best.choices.extend(specialise.map(|number| (SPECIALISE.to_owned(), number)));
+                (best, PlanSource::Tuned)
+            }
             None => (self.clone(), PlanSource::Model),
         })
     }
@@ -124,7 +182,10 @@ impl std::fmt::Display for PolyOptions {
             }
             all.extend((!plan.fuse).then(|| "fuse=0".to_owned()));
         }
-        all.extend(self.choices.iter().map(|(name, value)| format!("{name}={value}")));
+        all.extend(self.choices.iter().map(|(name, value)| {
+            let when = Specialise::of_number(*value).filter(|_| name == SPECIALISE);
+            when.map_or_else(|| format!("{name}={value}"), |when| format!("{name}={}", when.name()))
+        }));
         f.write_str(if all.is_empty() { "model" } else { "" })?;
         f.write_str(&all.join(" "))
     }
@@ -187,6 +248,21 @@ mod tests {
         assert!(plans.best("a GPU", &*other, None).is_none());
         assert_eq!(options.to_string(), "row_slots=24 column_sums=64 warps=16");
         assert_eq!(PolyOptions::default().to_string(), "model");
+    }
+
+    #[test]
+    fn when_kernels_are_specialised_has_names_and_is_no_plan() {
+        for when in Specialise::ALL {
+            assert_eq!(Specialise::by_name(when.name()), Some(when));
+            assert_eq!(Specialise::of_number(when.number()), Some(when));
+            let options = PolyOptions { untuned: true, ..PolyOptions::default() };
+            let options = options.with_specialise(when);
+            assert_eq!(options.to_string(), format!("specialise={}", when.name()));
+            let ring = crate::poly::random::ring(4);
+            let taken = options.or_tuned("a device", &ring, &NoProgress).expect("nothing is read");
+            assert_eq!(taken, (options, PlanSource::Model));
+        }
+        assert_eq!((Specialise::by_name("later"), Specialise::of_number(3)), (None, None));
     }
 
     #[test]

@@ -73,11 +73,14 @@ pub(crate) const KEPT: u8 = ReadForm::GatherRuns as u8 + 1;
 pub(crate) const CONSTANT: u8 = KEPT + 1;
 pub(crate) const ONE: u8 = CONSTANT + 1;
 
+/// log2 of the unit of a product's second kind above its first, where kinds are data.
+pub(crate) const LOG2_KINDS: u32 = 4;
+
 /// Products whose operands are asked for at once.
 pub(crate) const RUN: usize = 8;
 
 /// What every kernel of the family knows of the host's layout: bytes of structs, then opcodes.
-pub(crate) const LAYOUT: [(&str, u32); 40] = [
+pub(crate) const LAYOUT: [(&str, u32); 41] = [
     ("PRIME_BYTES", bytes::<Prime>()),
     ("TABLES_BYTES", bytes::<TableAddresses>()),
     ("SHAPE_NUMBERS_BYTES", bytes::<ShapeNumbers>()),
@@ -117,6 +120,7 @@ pub(crate) const LAYOUT: [(&str, u32); 40] = [
     ("KEPT", KEPT as u32),
     ("CONSTANT", CONSTANT as u32),
     ("ONE", ONE as u32),
+    ("LOG2_KINDS", LOG2_KINDS),
     ("RUN", RUN as u32),
 ];
 

@@ -53,6 +53,9 @@ pub fn record_words(plan: &ColumnPlan) -> usize {
 const LEAST_WIDTH: usize = 8;
 /// Words of a limb's tile, the best first: narrower tiles reach memory in shorter pieces.
 pub const TILES: [usize; 3] = [1024, 512, 256];
+/// Those of the kernel for any plan, and the steps that every group fits.
+pub const GENERAL_TILES: [usize; 2] = [512, 256];
+pub const GENERAL_STEPS: usize = MOST_SOURCES / STEP_SOURCES;
 
 impl Geometry {
     pub fn new(log2_degree: u32, tile: usize) -> Option<Self> {
@@ -62,11 +65,26 @@ impl Geometry {
 
     /// The widest tile of which a plan's limbs fit a block.
     pub fn fitting(log2_degree: u32, plan: &ColumnPlan, limits: &DeviceLimits) -> Option<Self> {
+        Self::first_fitting(&TILES, log2_degree, plan, limits, 1)
+    }
+
+    /// The tile of the kernel for any plan: one of few, that nearly all fit.
+    pub fn general(log2_degree: u32, plan: &ColumnPlan, limits: &DeviceLimits) -> Option<Self> {
+        Self::first_fitting(&GENERAL_TILES, log2_degree, plan, limits, GENERAL_STEPS)
+    }
+
+    fn first_fitting(
+        tiles: &[usize],
+        log2_degree: u32,
+        plan: &ColumnPlan,
+        limits: &DeviceLimits,
+        least_steps: usize,
+    ) -> Option<Self> {
         let fits = |g: &Self| {
-            let bytes = g.layout(std::iter::once(plan)).shared_bytes;
+            let bytes = g.layout(std::iter::once(plan), least_steps).shared_bytes;
             g.holds_factors(plan) && blocks_of(limits, bytes) > 0
         };
-        TILES.iter().filter_map(|&tile| Self::new(log2_degree, tile)).find(fits)
+        tiles.iter().filter_map(|&tile| Self::new(log2_degree, tile)).find(fits)
     }
 
     /// Half as wide, if that reaches memory in pieces of at least [`LEAST_WIDTH`] words.
@@ -130,19 +148,23 @@ impl Geometry {
 
     /// How tiles of these plans lie in a block's memory: outputs that are staged, two groups,
     /// places, and the record, which takes no room of its own where it is read before the first
-    /// output is staged.
-    pub fn layout<'a>(&self, plans: impl Iterator<Item = &'a ColumnPlan> + Clone) -> Layout {
+    /// output is staged. Groups have room for `least_steps` at least.
+    pub fn layout<'a>(
+        &self,
+        plans: impl Iterator<Item = &'a ColumnPlan> + Clone,
+        least_steps: usize,
+    ) -> Layout {
         let most = |of: &dyn Fn(&ColumnPlan) -> usize| plans.clone().map(of).max().unwrap_or(0);
         let steps = most(&|p| p.phases.iter().map(|p| steps_of(&groups(p))).max().unwrap_or(1));
+        let steps = steps.max(least_steps);
         let record_words = most(&record_words);
         let staged = GROUP * self.slot_words();
         let factors = most(&|p| p.loads.len() * self.factor_words());
-        let end = staged
-            + most(&|p| self.places(p)) * self.slot_words()
-            + 2 * self.group_words(steps.max(1));
+        let end =
+            staged + most(&|p| self.places(p)) * self.slot_words() + 2 * self.group_words(steps);
         let has_room = most(&|p| p.phases.len()) <= 1 && factors + record_words <= staged;
         let (record_at, end) = if has_room { (factors, end) } else { (end, end + record_words) };
-        Layout { steps: steps.max(1), record_words, record_at, shared_bytes: 4 * end }
+        Layout { steps, record_words, record_at, shared_bytes: 4 * end }
     }
 
     /// Whether the factors of a plan's loads find room where its outputs are staged later.

@@ -2,8 +2,10 @@
 
 use crate::poly::arguments::ColumnsArguments;
 use crate::poly::column_factors::ColumnFactors;
-use crate::poly::column_layout::{Geometry, MOST_SOURCES, groups, record_words};
-use crate::poly::column_plan::{CORRECTIONS, ColumnPlan, plan};
+use crate::poly::column_layout::{
+    GENERAL_STEPS, GENERAL_TILES, Geometry, MOST_SOURCES, groups, record_words,
+};
+use crate::poly::column_plan::{CORRECTIONS, ColumnPlan, Output, plan};
 use crate::poly::column_records::Encoder;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Arguments, ReadyLaunch, blocks_of};
@@ -24,6 +26,8 @@ const POLY_COLUMNS_ANY: KernelFile =
 
 /// Threads of a block of which two share a multiprocessor, and of one that has it alone.
 const THREADS: [usize; 2] = [256, 512];
+/// Blocks of the kernel for any tiles that a multiprocessor has registers for.
+const GENERAL_BLOCKS: usize = 1;
 /// Columns that a block of `poly_columns_any` has at most.
 const MOST_ANY_WIDTH: usize = 32;
 
@@ -31,6 +35,20 @@ const MOST_ANY_WIDTH: usize = 32;
 fn any_wide(ring: &RingShape, plan: &ColumnPlan) -> bool {
     let outputs = plan.phases.iter().flat_map(|p| &p.outputs).map(|o| o.prime);
     plan.loads.iter().map(|l| l.prime).chain(outputs).any(|p| is_wide(ring.primes[usize::from(p)]))
+}
+
+/// What a list of tiles computes, that of tiles that compute nothing left out.
+fn plans(
+    ring: &RingShape,
+    places: &Places,
+    tiles: &[ColumnTile],
+) -> Result<Vec<ColumnPlan>, BackendError> {
+    tiles.iter().filter(|t| !t.sums.is_empty()).map(|t| plan(ring, places, t)).collect()
+}
+
+/// Whether `poly_columns` holds the sources of all sums.
+fn is_small(plan: &ColumnPlan) -> bool {
+    plan.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES)
 }
 
 /// The launches of a list of tiles.
@@ -41,14 +59,7 @@ pub(crate) fn ready(
     (places, factors): (&Places, &ColumnFactors),
     tiles: &[ColumnTile],
 ) -> Result<Vec<ReadyLaunch>, BackendError> {
-    let plans = tiles
-        .iter()
-        .filter(|t| !t.sums.is_empty())
-        .map(|t| plan(ring, places, t))
-        .collect::<Result<Vec<_>, _>>()?;
-    let is_small = |p: &ColumnPlan| {
-        p.phases.iter().flat_map(|p| &p.outputs).all(|o| o.sources.len() <= MOST_SOURCES)
-    };
+    let plans = plans(ring, places, tiles)?;
     let wide = plans.iter().any(|p| any_wide(ring, p));
     // Tiles share a launch that lie in a block's memory alike: those of which two blocks share a
     // multiprocessor apart from those that have one alone.
@@ -61,7 +72,7 @@ pub(crate) fn ready(
             continue;
         };
         let blocks = |plans: &[ColumnPlan]| {
-            let layout = geometry.layout(plans.iter().chain([&plan]));
+            let layout = geometry.layout(plans.iter().chain([&plan]), 1);
             blocks_of(limits, layout.shared_bytes).min(knobs.column_blocks.max(1))
         };
         let own = blocks(&[]);
@@ -70,19 +81,81 @@ pub(crate) fn ready(
         };
         match fast.iter_mut().find(like) {
             Some(tiles) => tiles.plans.push(plan),
-            None => fast.push(FastTiles { geometry, blocks: own, plans: vec![plan] }),
+            None => {
+                fast.push(FastTiles { geometry, blocks: own, least_steps: 1, plans: vec![plan] })
+            }
         }
     }
-    let mut encoder = Encoder::new(ring, factors);
-    let mut launches = Vec::new();
     fast.iter_mut().for_each(|tiles| tiles.fit_small(limits, knobs));
-    for tiles in &fast {
-        launches.push(fast_launch(&mut encoder, places, tiles, wide)?);
+    launches(&mut Encoder::new(ring, factors), limits, places, (&fast, wide), &any)
+}
+
+/// The launches of a list of tiles by the kernels for any tiles: one for nearly all.
+pub(crate) fn general(
+    ring: &RingShape,
+    limits: &DeviceLimits,
+    (places, factors): (&Places, &ColumnFactors),
+    tiles: &[ColumnTile],
+) -> Result<Vec<ReadyLaunch>, BackendError> {
+    let mut fast: Vec<FastTiles> = Vec::new();
+    let mut any = Vec::new();
+    for plan in plans(ring, places, tiles)? {
+        let geometry = Geometry::general(ring.log2_degree, &plan, limits);
+        let Some(geometry) = geometry.filter(|_| is_small(&plan)) else {
+            any.push(plan);
+            continue;
+        };
+        // What fits alone may not fit beside another's longer record.
+        let fits = |plans: &[ColumnPlan]| {
+            let layout = geometry.layout(plans.iter().chain([&plan]), GENERAL_STEPS);
+            blocks_of(limits, layout.shared_bytes) > 0
+        };
+        match fast.iter_mut().find(|f| f.geometry.tile == geometry.tile && fits(&f.plans)) {
+            Some(tiles) => tiles.plans.push(plan),
+            None => fast.push(FastTiles::general(geometry, vec![plan])),
+        }
     }
+    launches(&mut Encoder::new(ring, factors), limits, places, (&fast, true), &any)
+}
+
+/// A launch of no tiles by the kernel that [`general`] runs nearly all by, if rings of this degree
+/// have it.
+pub(crate) fn general_launch(log2_degree: u32) -> Option<ReadyLaunch> {
+    let mut tiles = GENERAL_TILES.iter().filter_map(|&tile| Geometry::new(log2_degree, tile));
+    let tiles = FastTiles::general(tiles.next()?, Vec::new());
+    Some(ReadyLaunch {
+        text: fast_text(log2_degree, &tiles, GENERAL_STEPS, true),
+        threads: tiles.threads(),
+        shared_bytes: 0,
+        items: 0,
+        teams: 1,
+        data: Vec::new(),
+        work: 0,
+        arguments: Arguments::Columns(ColumnsArguments::default()),
+    })
+}
+
+fn launches(
+    encoder: &mut Encoder<'_>,
+    limits: &DeviceLimits,
+    places: &Places,
+    (fast, wide): (&[FastTiles], bool),
+    any: &[ColumnPlan],
+) -> Result<Vec<ReadyLaunch>, BackendError> {
+    let launch = |tiles: &FastTiles| fast_launch(encoder, places, tiles, wide);
+    let mut launches = fast.iter().map(launch).collect::<Result<Vec<_>, _>>()?;
     if !any.is_empty() {
-        launches.push(any_launch(&mut encoder, limits, places, &any)?);
+        launches.push(any_launch(encoder, limits, places, any)?);
     }
     Ok(launches)
+}
+
+/// What tiles take, roughly, in the unit of rows.
+fn work(plans: &[ColumnPlan]) -> usize {
+    let output = |output: &Output| 15 + 2 * output.sources.len();
+    let outputs =
+        |p: &ColumnPlan| p.phases.iter().flat_map(|p| &p.outputs).map(output).sum::<usize>();
+    plans.iter().map(|p| 15 * p.loads.len() + outputs(p)).sum()
 }
 
 /// A tile's record, with zeros up to `words`.
@@ -107,10 +180,21 @@ fn arguments(places: &Places, tiles: usize, words: usize, at: usize) -> Argument
 struct FastTiles {
     geometry: Geometry,
     blocks: usize,
+    /// Steps that their groups have room for at least.
+    least_steps: usize,
     plans: Vec<ColumnPlan>,
 }
 
 impl FastTiles {
+    /// Of the kernel for any tiles.
+    fn general(geometry: Geometry, plans: Vec<ColumnPlan>) -> Self {
+        Self { geometry, blocks: GENERAL_BLOCKS, least_steps: GENERAL_STEPS, plans }
+    }
+
+    fn threads(&self) -> usize {
+        THREADS[if self.blocks > 1 { 0 } else { 1 }]
+    }
+
     /// Where all blocks of a small launch run at once, each multiprocessor has fewer of them with
     /// more threads; and as long as they still do, tiles are narrowed: each block has less to do,
     /// on multiprocessors that would have none. Chains of phases are left as wide as they are.
@@ -123,7 +207,7 @@ impl FastTiles {
             return;
         }
         while let Some(narrower) = self.geometry.narrower() {
-            let bytes = narrower.layout(self.plans.iter()).shared_bytes;
+            let bytes = narrower.layout(self.plans.iter(), 1).shared_bytes;
             let blocks = blocks_of(limits, bytes).min(most);
             let at_once = limits.multiprocessors * blocks;
             let holds = self.plans.iter().all(|plan| narrower.holds_factors(plan));
@@ -135,14 +219,33 @@ impl FastTiles {
     }
 }
 
+/// The text of `poly_columns` for these tiles.
+fn fast_text(log2_degree: u32, fast: &FastTiles, steps: usize, wide: bool) -> KernelText {
+    let geometry = fast.geometry;
+    let mut text = KernelText::new(
+        POLY_COLUMNS,
+        &[
+            ("LOG2_DEGREE", log2_degree as usize),
+            ("WIDE", wide.into()),
+            ("STEPS", steps),
+            ("TILE", geometry.tile),
+            ("SLOT_BYTES", 4 * geometry.slot_words()),
+            ("GROUP_BYTES", 4 * geometry.group_words(steps)),
+            ("THREADS", fast.threads()),
+        ],
+    );
+    text.min_blocks = Some(fast.blocks);
+    text
+}
+
 fn fast_launch(
     encoder: &mut Encoder<'_>,
     places: &Places,
     fast: &FastTiles,
     wide: bool,
 ) -> Result<ReadyLaunch, BackendError> {
-    let FastTiles { geometry, blocks, plans } = fast;
-    let layout = geometry.layout(plans.iter());
+    let FastTiles { geometry, plans, .. } = fast;
+    let layout = geometry.layout(plans.iter(), fast.least_steps);
     let (mut tiles, mut outputs) = (Vec::new(), Vec::new());
     let mut count = 0;
     for plan in plans {
@@ -158,27 +261,14 @@ fn fast_launch(
         let tile = encoder.tile(plan, &phases, |place| geometry.correction(plan, place))?;
         tiles.extend(padded(tile, layout.record_words));
     }
-    let threads = THREADS[if *blocks > 1 { 0 } else { 1 }];
-    let mut text = KernelText::new(
-        POLY_COLUMNS,
-        &[
-            ("LOG2_DEGREE", encoder.ring.log2_degree as usize),
-            ("WIDE", wide.into()),
-            ("STEPS", layout.steps),
-            ("TILE", geometry.tile),
-            ("SLOT_BYTES", 4 * geometry.slot_words()),
-            ("GROUP_BYTES", 4 * geometry.group_words(layout.steps)),
-            ("THREADS", threads),
-        ],
-    );
-    text.min_blocks = Some(*blocks);
     Ok(ReadyLaunch {
-        text,
-        threads,
+        text: fast_text(encoder.ring.log2_degree, fast, layout.steps, wide),
+        threads: fast.threads(),
         shared_bytes: layout.shared_bytes,
         items: plans.len() * geometry.parts(),
         teams: 1,
         data: vec![tiles, outputs],
+        work: work(plans),
         arguments: arguments(places, plans.len(), layout.record_words, layout.record_at),
     })
 }
@@ -242,6 +332,7 @@ fn any_launch(
         items: plans.len() * (row / width),
         teams: 1,
         data: vec![tiles, records],
+        work: work(plans),
         arguments: arguments(places, plans.len(), longest, 0),
     })
 }

@@ -1,22 +1,24 @@
 //! A ring on a device: buffers, residents and routines.
 
 mod calls;
+mod tiers;
 
 use crate::poly::arguments::{MaskRecord, MasksArguments};
+use crate::poly::background::{Background, Order};
 use crate::poly::kernels::Kernels;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::ReadyLaunch;
 use crate::poly::limbs::{Place, Places, Resident, ResidentPlace};
 use crate::poly::masks;
 use crate::poly::memory::{Block, Memory};
-use crate::poly::routine::ready;
+use crate::poly::routine::general_launches;
 use crate::poly::tables::RingTables;
 use crate::poly::{LEAST_LOG2_DEGREE, PROGRAMS};
 use crate::runtime::bytes::{bytes_of, bytes_of_mut};
 use crate::runtime::machine::{Graph, Kernel, Machine, Queue};
 use girih_backend::poly::schedule::{Limb, Schedule};
 use girih_backend::poly::{
-    Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId,
+    Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId, Specialise,
 };
 use girih_backend::{BackendError, DeviceLimits, Preparation, Progress, preparing};
 use girih_ring::{Modulus, Shoup};
@@ -35,7 +37,8 @@ pub(crate) struct CudaPoly {
     knobs: PolyKnobs,
     ring: Arc<RingShape>,
     tables: RingTables,
-    kernels: Kernels,
+    kernels: Arc<Kernels>,
+    background: Background,
     state: Mutex<State>,
 }
 
@@ -66,6 +69,8 @@ struct Routine {
     data: Block,
     /// The one used last behind all others.
     bases: Vec<Bases>,
+    /// What it changes over to as soon as that is compiled.
+    own: Option<Arc<Order>>,
 }
 
 /// Tables of bases that a routine has at once. A run whose polynomials lie as those of one of its
@@ -133,8 +138,14 @@ impl CudaPoly {
             arena: None,
             last_id: 0,
         };
-        let kernels = Kernels::new(machine.clone());
-        Ok(Self { machine, limits, knobs, ring, tables, kernels, state: Mutex::new(state) })
+        let kernels = Arc::new(Kernels::new(machine.clone()));
+        let background = Background::new(kernels.clone());
+        if knobs.specialise != Specialise::Now {
+            // Keys are loaded meanwhile.
+            background.push(Arc::new(Order::new(general_launches(ring.log2_degree))))?;
+        }
+        let state = Mutex::new(state);
+        Ok(Self { machine, limits, knobs, ring, tables, kernels, background, state })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -409,61 +420,19 @@ impl PolyDevice for CudaPoly {
             let state = self.state();
             residents.iter().map(|id| place(&state, id)).collect::<Result<_, BackendError>>()?
         };
-        let lowering = preparing(Preparation::Lowering);
         let places = Places::new(self.ring.log2_degree, schedule, resident_places);
-        let of_ring = (&places, &self.tables.column_factors);
-        let launches = ready(&self.ring, &self.limits, &self.knobs, of_ring, schedule)?;
-        drop(lowering);
+        let (launches, own) = self.launches(schedule, &places)?;
         // While compilers run, other threads may prepare routines, and run them.
         let kernels = self.kernels.of(&launches)?;
         let mut guard = self.state();
         let state = &mut *guard;
-        // All data in one piece, each part on a unit of 16 bytes.
-        let mut words: Vec<u32> = Vec::new();
-        let mut offsets = Vec::new();
-        for launch in &launches {
-            let mut own = Vec::new();
-            for part in &launch.data {
-                words.resize(words.len().next_multiple_of(4), 0);
-                own.push(4 * words.len() as u64);
-                words.extend(part);
-            }
-            offsets.push(own);
+        let (steps, data) = self.lay_out(state, launches, kernels)?;
+        if let Some(order) = &own
+            && let Err(error) = self.background.push(order.clone())
+        {
+            state.memory.free(data);
+            return Err(error);
         }
-        let data = state.memory.allocate(4 * words.len(), "the tables of a routine")?;
-        let uploading = preparing(Preparation::Upload);
-        let uploaded = self.upload(data.address, bytes_of(&words));
-        drop(uploading);
-        let made = uploaded.and_then(|()| {
-            let step = |((mut launch, kernel), own): ((ReadyLaunch, Kernel), Vec<u64>)| {
-                self.machine.prepare(kernel, launch.block(launch.shared_bytes))?;
-                // What is allowed to a kernel is allowed to all its launches: the largest counts.
-                let most_bytes = state.shared_bytes.entry(kernel).or_default();
-                *most_bytes = launch.shared_bytes.max(*most_bytes);
-                if *most_bytes > launch.shared_bytes {
-                    self.machine.prepare(kernel, launch.block(*most_bytes))?;
-                }
-                launch.data.clear();
-                Ok(Step {
-                    launch,
-                    kernel,
-                    data: own.into_iter().map(|offset| data.address + offset).collect(),
-                })
-            };
-            launches
-                .into_iter()
-                .zip(kernels)
-                .zip(offsets)
-                .map(step)
-                .collect::<Result<Vec<_>, BackendError>>()
-        });
-        let steps = match made {
-            Ok(steps) => steps,
-            Err(error) => {
-                state.memory.free(data);
-                return Err(error);
-            }
-        };
         state.last_id += 1;
         let id = state.last_id;
         state.routines.insert(
@@ -475,6 +444,7 @@ impl PolyDevice for CudaPoly {
                 steps,
                 data,
                 bases: Vec::new(),
+                own,
             },
         );
         Ok(id)
@@ -483,6 +453,7 @@ impl PolyDevice for CudaPoly {
     fn forget(&self, routine: RoutineId) {
         let mut state = self.state();
         if let Some(routine) = state.routines.remove(&routine) {
+            routine.own.iter().for_each(|order| order.give_up());
             state.memory.free(routine.data);
             for bases in routine.bases {
                 self.free_bases(&mut state.memory, bases);
@@ -515,6 +486,10 @@ impl PolyDevice for CudaPoly {
         wanted.into_iter().map(|(place, prime)| self.read_limb(place, &bases, prime)).collect()
     }
 
+    fn settle(&self) -> Result<usize, BackendError> {
+        CudaPoly::settle(self)
+    }
+
     fn synchronize(&self) -> Result<(), BackendError> {
         self.machine.synchronize()
     }
@@ -535,6 +510,9 @@ impl CudaPoly {
 
 impl Drop for CudaPoly {
     fn drop(&mut self) {
+        for order in self.state().routines.values().filter_map(|routine| routine.own.as_ref()) {
+            order.give_up();
+        }
         // Waits for what is under way; errors were reported to whoever asked for results.
         let _ = self.machine.synchronize();
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);

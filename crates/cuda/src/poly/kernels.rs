@@ -46,16 +46,29 @@ impl Kernels {
         launches.iter().for_each(|launch| _ = first.entry(key(launch)).or_insert(launch));
         let first: Vec<_> = first.into_iter().collect();
         let kernels = first.into_par_iter().map(|(key, launch)| {
-            let kernel = self.one(&key, launch)?;
+            let kernel = self.keyed(&key, launch)?;
             Ok((key, kernel))
         });
         let kernels = kernels.collect::<Result<HashMap<_, _>, BackendError>>()?;
         Ok(launches.iter().map(|launch| kernels[&key(launch)]).collect())
     }
 
+    /// The kernel of a launch, compiled on this thread where it is new.
+    pub fn one(&self, launch: &ReadyLaunch) -> Result<Kernel, BackendError> {
+        self.keyed(&key(launch), launch)
+    }
+
+    /// Whether the kernels of all launches are known, or kept from an earlier process: then there
+    /// is nothing to compile.
+    pub fn are_kept(&self, launches: &[ReadyLaunch]) -> bool {
+        let known =
+            |launch: &ReadyLaunch| self.known().get(&key(launch)).is_some_and(Option::is_some);
+        launches.par_iter().all(|l| known(l) || self.machine.is_kept(&l.text.source()))
+    }
+
     /// One kernel. Whoever waits here waits for a compiler that is running: nothing else is done in
     /// between, so that threads cannot wait for each other.
-    fn one(&self, key: &Key, launch: &ReadyLaunch) -> Result<Kernel, BackendError> {
+    fn keyed(&self, key: &Key, launch: &ReadyLaunch) -> Result<Kernel, BackendError> {
         let mut known = self.known();
         loop {
             match known.get(key) {

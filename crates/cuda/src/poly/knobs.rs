@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use girih_backend::BackendError;
-use girih_backend::poly::{PolyOptions, PolyPlan, unknown_choice};
+use girih_backend::poly::{PolyOptions, PolyPlan, SPECIALISE, Specialise, unknown_choice};
 
 /// Choices that change how fast kernels run, never what they compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +29,8 @@ pub struct PolyKnobs {
     /// Whether the kernels of a graph may start before the one in front has ended, and wait for it
     /// themselves; from compute capability 9.0 on.
     pub overlaps_launches: bool,
+    /// When kernels of the shapes of one schedule are compiled.
+    pub specialise: Specialise,
 }
 
 impl Default for PolyKnobs {
@@ -42,6 +44,7 @@ impl Default for PolyKnobs {
             column_blocks: 2,
             small_blocks: 1,
             overlaps_launches: true,
+            specialise: Specialise::default(),
         }
     }
 }
@@ -49,7 +52,7 @@ impl Default for PolyKnobs {
 /// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
 type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
 
-const KNOBS: [Knob; 8] = [
+const KNOBS: [Knob; 9] = [
     ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
     ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
     ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
@@ -58,6 +61,10 @@ const KNOBS: [Knob; 8] = [
     ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
     ("small_blocks", 0..=8, |knobs, value| knobs.small_blocks = value as usize),
     ("overlaps_launches", 0..=1, |knobs, value| knobs.overlaps_launches = value == 1),
+    // The range is that of its numbers.
+    (SPECIALISE, 0..=2, |knobs, value| {
+        knobs.specialise = Specialise::of_number(value).unwrap_or_default();
+    }),
 ];
 
 impl PolyKnobs {

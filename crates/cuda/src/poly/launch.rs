@@ -65,6 +65,8 @@ pub(crate) struct ReadyLaunch {
     pub teams: usize,
     /// What kernels read, in words; 16-byte aligned on the device.
     pub data: Vec<Vec<u32>>,
+    /// What a call takes, roughly: to compile first what saves most.
+    pub work: usize,
     pub arguments: Arguments,
 }
 

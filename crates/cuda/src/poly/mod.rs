@@ -22,14 +22,21 @@
 //! | `rows`, `pointwise`, `columns`, `masks` | launch the kernels of that name |
 //! | `routine` | a schedule as launches |
 //! | `kernels` | what was compiled, once for all threads |
+//! | `background` | kernels that are compiled while routines run by others |
 //! | `device` | [`girih_backend::poly::PolyDevice`]: buffers, residents, routines, graphs |
 //! | `loader` | rings opened on a GPU, or on the host in its place |
 //!
 //! A kernel is compiled for what its tiles do: how many transforms, which products of what. Where
 //! operands lie, primes and constants are data. Kernels are therefore few, and any schedule runs.
 //! Where a text would have too many products, these are data, too: `shape/steps.rs`.
+//!
+//! There are two tiers of kernels (`routine::Tier`). In the general one all sums are lists of steps
+//! of any kinds, groups of columns have room for whatever there is, and one text of rows and one of
+//! columns serve every schedule of a degree. A routine begins with these, and changes over to those
+//! of its own shapes when `background` has compiled them (`device/tiers.rs`).
 
 pub(crate) mod arguments;
+pub(crate) mod background;
 pub(crate) mod column_analysis;
 pub(crate) mod column_factors;
 pub(crate) mod column_layout;

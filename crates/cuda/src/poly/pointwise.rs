@@ -81,6 +81,7 @@ fn launch(
         items: records.items as usize,
         teams: 1,
         data: vec![records.words],
+        work: shapes.iter().map(|(shape, tiles)| shape.cost() * tiles.len()).sum(),
         arguments: Arguments::Pointwise(arguments),
     }
 }

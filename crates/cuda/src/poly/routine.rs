@@ -12,6 +12,15 @@ use girih_backend::{BackendError, DeviceLimits};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
+/// By which kernels a schedule runs. The words are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tier {
+    /// Those that serve any schedule: what tiles do is data.
+    General,
+    /// Those compiled for what its tiles do.
+    Own,
+}
+
 /// The kernel launches of a schedule, in order.
 ///
 /// # Errors
@@ -22,18 +31,34 @@ pub(crate) fn ready(
     knobs: &PolyKnobs,
     (places, factors): (&Places, &ColumnFactors),
     schedule: &Schedule,
+    tier: Tier,
 ) -> Result<Vec<ReadyLaunch>, BackendError> {
-    let one = |launch: &Launch| match launch {
-        Launch::Rows(tiles) => rows::ready(ring, limits, knobs, places, tiles),
-        Launch::Columns(tiles) => columns::ready(ring, limits, knobs, (places, factors), tiles),
-        Launch::Pointwise(tiles) => pointwise::ready(ring, knobs, places, tiles),
+    let one = |launch: &Launch| match (launch, tier) {
+        (Launch::Rows(tiles), Tier::Own) => rows::ready(ring, limits, knobs, places, tiles),
+        (Launch::Columns(tiles), Tier::Own) => {
+            columns::ready(ring, limits, knobs, (places, factors), tiles)
+        }
+        (Launch::Pointwise(tiles), Tier::Own) => pointwise::ready(ring, knobs, places, tiles),
+        (Launch::Columns(tiles), Tier::General) => {
+            columns::general(ring, limits, (places, factors), tiles)
+        }
+        (Launch::Rows(tiles) | Launch::Pointwise(tiles), Tier::General) => {
+            rows::general(ring, limits, knobs, places, tiles)
+        }
     };
     let all = schedule.launches.par_iter().map(one).collect::<Result<Vec<_>, _>>()?;
     Ok(all.into_iter().flatten().collect())
 }
 
-/// The kernels that a schedule needs on a device with these limits: for checks of what compilers
-/// make of them.
+/// Launches of no tiles by the kernels that serve nearly every schedule of a ring: to compile them
+/// before there is one.
+pub(crate) fn general_launches(log2_degree: u32) -> Vec<ReadyLaunch> {
+    let columns = columns::general_launch(log2_degree);
+    columns.into_iter().chain([rows::general_launch(log2_degree)]).collect()
+}
+
+/// The kernels that a schedule needs on a device with these limits, and those that serve any
+/// schedule: for checks of what compilers make of them.
 ///
 /// # Errors
 /// For schedules that break the contract, and tiles that do not fit the device.
@@ -49,8 +74,9 @@ pub fn kernel_sources(
     let mut seen = BTreeSet::new();
     let factors = ColumnFactors::new(ring)?;
     let places = (&places, &factors);
-    let launches = ready(ring, limits, &PolyKnobs::default(), places, schedule)?;
-    let sources = launches.into_iter().map(|l| (l.text.source(), l.shared_bytes));
+    let own = ready(ring, limits, &PolyKnobs::default(), places, schedule, Tier::Own)?;
+    let launches = own.into_iter().chain(general_launches(ring.log2_degree));
+    let sources = launches.map(|l| (l.text.source(), l.shared_bytes));
     let new = sources.filter(|(s, _)| seen.insert((s.file.name, s.constants.clone())));
     // What expands the keys among the residents.
     let masks = (!residents.is_empty())

@@ -15,6 +15,12 @@ pub(crate) const TEAM_BYTES: usize = 12 << 10;
 /// Teams of one warp that share a block.
 const LONE_TEAMS: usize = 4;
 
+/// Warps that share a row in the kernel for any tiles, blocks of it that a multiprocessor should
+/// hold, and operands that it has room for at least.
+const GENERAL_WARPS: usize = 8;
+const GENERAL_BLOCKS: usize = 3;
+const LEAST_OPERANDS: usize = 64;
+
 /// What `lower` should assume of a device with these limits.
 pub fn plan(limits: &DeviceLimits) -> PolyPlan {
     let rows = limits.workgroup_memory_bytes.saturating_sub(TEAM_BYTES) / ROW_BYTES;
@@ -110,6 +116,22 @@ impl TeamPlan {
         let wanted = (wanted / (warps * teams)).max(1);
         let blocks = wanted.min(blocks_of(limits, shared_bytes)).max(1);
         Self { warps, teams, size, shared_bytes, blocks, rows }
+    }
+
+    /// The plan of the kernel for any tiles. Where its rows lie is no part of its text.
+    pub fn general(shapes: &[(RowShape, Vec<NormalTile>)], log2_degree: u32) -> Self {
+        let most =
+            |of: &dyn Fn(&RowShape) -> usize| shapes.iter().map(|(s, _)| of(s)).max().unwrap_or(0);
+        let operands = most(&RowShape::operands).next_power_of_two().max(LEAST_OPERANDS);
+        let size = |buffers| TeamSize { operands, constants: 2, buffers, parts: 1 };
+        Self {
+            warps: GENERAL_WARPS,
+            teams: 1,
+            size: size(1),
+            shared_bytes: 4 * size(most(&RowShape::buffers).max(1)).words(log2_degree),
+            blocks: GENERAL_BLOCKS,
+            rows: 1usize << (log2_degree - log2_row(log2_degree)),
+        }
     }
 
     /// Whether each warp of the team has a row of such a shape to itself.

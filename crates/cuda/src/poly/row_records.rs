@@ -1,6 +1,6 @@
 //! Tiles of rows by shape, and their records one after the other.
 
-use crate::poly::arguments::{MOST_SHAPES, ShapePlace};
+use crate::poly::arguments::{MOST_SHAPES, ShapeNumbers, ShapePlace};
 use crate::poly::limbs::Places;
 use crate::poly::row_layout::{ROW_BYTES, TEAM_BYTES};
 use crate::poly::shape::{NormalTile, Normalizer, RowShape};
@@ -33,6 +33,24 @@ fn grouped(tiles: Vec<NormalTile>) -> Vec<(RowShape, Vec<NormalTile>)> {
     }
     shapes.sort_by_key(|(shape, _)| std::cmp::Reverse(shape.cost()));
     shapes
+}
+
+/// All tiles as lists for the text that serves every tile, and those whose rows a block has no
+/// memory for then as they are.
+#[allow(clippy::type_complexity)]
+pub(crate) fn general(
+    ring: &RingShape,
+    limits: &DeviceLimits,
+    shapes: Vec<(RowShape, Vec<NormalTile>)>,
+) -> [Vec<(RowShape, Vec<NormalTile>)>; 2] {
+    let fits = |(shape, tiles): &(RowShape, Vec<NormalTile>)| {
+        let buffers = tiles.first().map_or(0, NormalTile::listed_buffers);
+        buffers * ROW_BYTES + TEAM_BYTES <= limits.workgroup_memory_bytes
+            && shape.operands() < 1 << 16
+    };
+    let (lists, others): (Vec<_>, Vec<_>) = shapes.into_iter().partition(fits);
+    let lists = lists.iter().flat_map(|(_, tiles)| tiles.iter().map(|tile| tile.general(ring)));
+    [grouped(lists.collect()), others]
 }
 
 /// Makes lists of steps of the tiles with the most products until at most `most_products` are left
@@ -104,6 +122,16 @@ impl Records {
         }
         all
     }
+}
+
+/// One for each shape that arguments have room for, of a text for so many shapes: no item belongs
+/// to those that are not there.
+pub(crate) fn of_any_shapes(
+    own: impl Iterator<Item = ShapeNumbers>,
+) -> [ShapeNumbers; MOST_SHAPES] {
+    let place = ShapePlace { first_item: u32::MAX, first_record: 0 };
+    let mut own = own;
+    std::array::from_fn(|_| own.next().unwrap_or(ShapeNumbers { place, ..Default::default() }))
 }
 
 /// One for each shape that arguments have room for.

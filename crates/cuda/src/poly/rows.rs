@@ -7,7 +7,9 @@ use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Arguments, ReadyLaunch};
 use crate::poly::limbs::Places;
 use crate::poly::row_layout::TeamPlan;
-use crate::poly::row_records::{Records, by_shape, listed, of_shapes};
+use crate::poly::row_records::{
+    Records, by_shape, general as any_tiles, listed, of_any_shapes, of_shapes,
+};
 use crate::poly::shape::{NormalTile, RowShape};
 use crate::poly::source::{KernelText, kernel_file};
 use crate::runtime::source::KernelFile;
@@ -37,6 +39,48 @@ pub(crate) fn ready(
     Ok(launches)
 }
 
+/// The launches of a list of tiles by the kernel for any tiles; of those that do not fit a block
+/// then, by kernels of their own.
+pub(crate) fn general(
+    ring: &RingShape,
+    limits: &DeviceLimits,
+    knobs: &PolyKnobs,
+    places: &Places,
+    tiles: &[RowTile],
+) -> Result<Vec<ReadyLaunch>, BackendError> {
+    let [mut lists, mut others] = any_tiles(ring, limits, by_shape(ring, places, tiles)?);
+    let mut launches = Vec::new();
+    while !lists.is_empty() {
+        let rest = lists.split_off(lists.len().min(MOST_SHAPES));
+        let team = TeamPlan::general(&lists, ring.log2_degree);
+        launches.push(ready_launch(ring, knobs, places, &lists, &team, true));
+        lists = rest;
+    }
+    while !others.is_empty() {
+        let rest = others.split_off(others.len().min(MOST_SHAPES));
+        launches.push(launch(ring, limits, knobs, places, &others)?);
+        others = rest;
+    }
+    Ok(launches)
+}
+
+/// A launch of no tiles by the kernel for any.
+pub(crate) fn general_launch(log2_degree: u32) -> ReadyLaunch {
+    let shapes = [(RowShape::general(), Vec::new())];
+    let team = TeamPlan::general(&shapes, log2_degree);
+    let knobs = PolyKnobs::default();
+    ReadyLaunch {
+        text: text(log2_degree, &knobs, MOST_SHAPES, &shapes, &team, &[&shapes[0].0]),
+        threads: 32 * team.warps * team.teams,
+        shared_bytes: team.shared_bytes,
+        items: 0,
+        teams: team.teams,
+        data: Vec::new(),
+        work: 0,
+        arguments: Arguments::Rows(Box::default()),
+    }
+}
+
 fn launch(
     ring: &RingShape,
     limits: &DeviceLimits,
@@ -45,6 +89,18 @@ fn launch(
     shapes: &[(RowShape, Vec<NormalTile>)],
 ) -> Result<ReadyLaunch, BackendError> {
     let team = TeamPlan::fitting(limits, knobs, shapes, ring.log2_degree)?;
+    Ok(ready_launch(ring, knobs, places, shapes, &team, false))
+}
+
+/// The launch of tiles of these shapes; `any`: of all by one text for every tile.
+fn ready_launch(
+    ring: &RingShape,
+    knobs: &PolyKnobs,
+    places: &Places,
+    shapes: &[(RowShape, Vec<NormalTile>)],
+    team: &TeamPlan,
+    any: bool,
+) -> ReadyLaunch {
     let texts = Texts::of(shapes);
     let records = Records::new(shapes, |shape| team.rows / team.copies(shape));
     let numbers = shapes.iter().zip(&texts.of_shape).zip(&records.first);
@@ -52,18 +108,20 @@ fn launch(
     let arguments = RowsArguments {
         base_stride: places.stride() as u32,
         items: records.items,
-        shapes: of_shapes(numbers),
+        shapes: if any { of_any_shapes(numbers) } else { of_shapes(numbers) },
         ..Default::default()
     };
-    Ok(ReadyLaunch {
-        text: text(ring, knobs, shapes, &team, &texts.all),
+    let count = if any { MOST_SHAPES } else { shapes.len() };
+    ReadyLaunch {
+        text: text(ring.log2_degree, knobs, count, shapes, team, &texts.all),
         threads: 32 * team.warps * team.teams,
         shared_bytes: team.shared_bytes,
         items: records.items as usize,
         teams: team.teams,
         data: vec![records.words],
+        work: shapes.iter().map(|(shape, tiles)| shape.cost() * tiles.len()).sum(),
         arguments: Arguments::Rows(Box::new(arguments)),
-    })
+    }
 }
 
 /// The texts of a kernel: those of some shapes are the same.
@@ -87,10 +145,11 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The text of the kernel for these shapes.
+/// The text of the kernel for these shapes, which has room for `count`.
 fn text(
-    ring: &RingShape,
+    log2_degree: u32,
     knobs: &PolyKnobs,
+    count: usize,
     shapes: &[(RowShape, Vec<NormalTile>)],
     team: &TeamPlan,
     texts: &[&RowShape],
@@ -99,15 +158,15 @@ fn text(
     let mut text = KernelText::new(
         POLY_ROWS,
         &[
-            ("LOG2_DEGREE", ring.log2_degree as usize),
+            ("LOG2_DEGREE", log2_degree as usize),
             ("TEAM", team.warps),
             ("TEAMS", team.teams),
             ("OPERANDS", size.operands),
             ("CONSTANTS", size.constants),
             ("BUFFERS", size.buffers),
-            ("TEAM_WORDS", size.words(ring.log2_degree)),
+            ("TEAM_WORDS", size.words(log2_degree)),
             ("PARTS", size.parts),
-            ("SHAPES", shapes.len()),
+            ("SHAPES", count),
             ("TEXTS", texts.len()),
             ("MOST_SHAPES", MOST_SHAPES),
             ("HAS_WIDE", usize::from(shapes.iter().any(|(s, _)| s.is_wide()))),
@@ -177,8 +236,8 @@ mod tests {
         let residents = vec![resident; (sums * terms) as usize];
         let sources = kernel_sources(ring, &limits_of(90), &schedule, &residents);
         let sources = sources.expect("it fits");
-        // Of the rows, and of the masks of keys.
-        assert_eq!(sources.len(), 2);
+        // Of the rows, of any rows, and of the masks of keys.
+        assert_eq!(sources.len(), 3);
         sources[0].0.constants.clone()
     }
 

@@ -103,6 +103,11 @@ pub(crate) struct RowShape {
 }
 
 impl RowShape {
+    /// One of the text that serves every tile.
+    pub fn general() -> Self {
+        Self { wide: true, steps: Some(StepShape::default()), ..Self::default() }
+    }
+
     /// Whether its prime is above 2^30.
     pub fn is_wide(&self) -> bool {
         self.wide

@@ -25,7 +25,7 @@ pub(crate) const fn kernel_file(
 }
 
 /// A kernel with everything that its text depends on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KernelText {
     pub file: KernelFile,
     pub constants: Vec<(&'static str, usize)>,

@@ -62,6 +62,13 @@ pub fn compile(
     Ok(cubin)
 }
 
+/// Whether the cubin of `source` lies in the cache. Whether it is whole is seen when it is read.
+pub(crate) fn is_kept(source: &Source, capability: u32) -> bool {
+    // SAFETY: only asks the loader for a library.
+    let has_compiler = unsafe { sys::is_culib_present() };
+    has_compiler && cached_path(source, capability).is_some_and(|path| path.exists())
+}
+
 /// What NVRTC is told beside the architecture. Lambdas in kernels carry no annotation:
 /// `-default-device` makes them device code.
 const OPTIONS: &[&str] = if cfg!(feature = "line-info") {

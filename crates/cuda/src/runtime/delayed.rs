@@ -180,6 +180,10 @@ impl Machine for Delayed {
         self.work(queue, move |machine| machine.zero(queue, at, bytes))
     }
 
+    fn is_kept(&self, source: &Source) -> bool {
+        self.inner.is_kept(source)
+    }
+
     fn load(&self, source: &Source) -> Result<Vec<Kernel>> {
         self.inner.load(source)
     }

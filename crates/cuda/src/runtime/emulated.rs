@@ -72,9 +72,15 @@ impl Emulated {
         self.state().allocations.values().map(Layout::size).sum()
     }
 
-    fn compile(&self, source: &Source) -> Result<PathBuf> {
+    /// Where a source is compiled, and where what comes of it lies.
+    fn library(&self, source: &Source) -> (PathBuf, PathBuf) {
         let folder = self.folder.join(cache_key(&[source.whole_text().as_bytes()]));
         let library = folder.join("kernel.so");
+        (folder, library)
+    }
+
+    fn compile(&self, source: &Source) -> Result<PathBuf> {
+        let (folder, library) = self.library(source);
         if library.exists() {
             return Ok(library);
         }
@@ -212,6 +218,10 @@ impl Machine for Emulated {
         // SAFETY: as in `upload`.
         unsafe { std::ptr::write_bytes(at as *mut u8, 0, bytes) };
         Ok(())
+    }
+
+    fn is_kept(&self, source: &Source) -> bool {
+        self.library(source).1.exists()
     }
 
     fn load(&self, source: &Source) -> Result<Vec<Kernel>> {

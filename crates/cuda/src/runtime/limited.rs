@@ -101,6 +101,10 @@ impl Machine for Limited {
         self.inner.zero(queue, at, bytes)
     }
 
+    fn is_kept(&self, source: &Source) -> bool {
+        self.inner.is_kept(source)
+    }
+
     fn load(&self, source: &Source) -> Result<Vec<Kernel>> {
         self.inner.load(source)
     }

@@ -145,6 +145,10 @@ pub(crate) trait Machine: Send + Sync {
     /// has read `bytes` when it returns.
     fn write(&self, queue: Queue, to: u64, bytes: &[u8]) -> Result<()>;
     fn zero(&self, queue: Queue, at: u64, bytes: usize) -> Result<()>;
+    /// Whether `source` was compiled before, for this machine, and is kept.
+    fn is_kept(&self, _source: &Source) -> bool {
+        false
+    }
     /// Compiles `source`, or finds it compiled before; one kernel for each name in its file.
     fn load(&self, source: &Source) -> Result<Vec<Kernel>>;
     /// Allows `kernel` its shared memory and tells what it costs.

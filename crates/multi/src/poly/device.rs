@@ -406,6 +406,10 @@ impl PolyDevice for MultiPoly {
         limbs
     }
 
+    fn settle(&self) -> Result<usize> {
+        self.together(|_, device| device.settle()).into_iter().sum()
+    }
+
     fn synchronize(&self) -> Result<()> {
         self.together(|_, device| device.synchronize()).into_iter().collect()
     }

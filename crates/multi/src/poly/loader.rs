@@ -6,7 +6,7 @@ use crate::schedule::Shares;
 use crate::threads::MemberThreads;
 use girih_backend::poly::{
     Bindings, Choices, Domain, Loader, Place, PolyDevice, PolyOptions, PolyPlan, ProgramBuilder,
-    RingShape, lower,
+    RingShape, SPECIALISE, lower,
 };
 use girih_backend::{BackendError, NoProgress, Result};
 use std::sync::Arc;
@@ -24,9 +24,9 @@ impl Loader for MultiBackend {
     fn open_by(&self, ring: Arc<RingShape>, choices: &Choices) -> Result<Box<dyn PolyDevice>> {
         let open = |member: &Arc<dyn girih_backend::Backend>| {
             let tuned;
-            let choices = if choices.is_empty() {
-                let (options, _) =
-                    PolyOptions::default().or_tuned(&member.identity(), &ring, &NoProgress)?;
+            let choices = if choices.keys().all(|name| name == SPECIALISE) {
+                let own = PolyOptions { choices: choices.clone(), ..PolyOptions::default() };
+                let (options, _) = own.or_tuned(&member.identity(), &ring, &NoProgress)?;
                 tuned = options.choices;
                 &tuned
             } else {

@@ -19,6 +19,7 @@ impl CudaPoly {
         let mut guard = self.state();
         let state = &mut *guard;
         let limb_bytes = self.limb_bytes();
+        self.turn(state, routine, calls.len())?;
         let of = state.routines.get(&routine).ok_or_else(|| unknown("routine", routine))?;
         let arena_bytes = (of.schedule.arena_limbs * limb_bytes).max(256);
         let needed = arena_bytes * calls.len();

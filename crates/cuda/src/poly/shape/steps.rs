@@ -3,7 +3,7 @@
 
 use super::{NormalTile, RowShape, TermShape, Value};
 use crate::poly::arguments::steps::{ADD, END, KEEP, SCALE, STORE, STORE_MOVED, VALUE};
-use crate::poly::arguments::{CONSTANT, KEPT, ONE, RUN, StepRecord, words_of};
+use crate::poly::arguments::{CONSTANT, KEPT, LOG2_KINDS, ONE, RUN, StepRecord, words_of};
 use girih_backend::poly::RingShape;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
@@ -14,6 +14,7 @@ pub(crate) type Kind = (u8, u8);
 /// What the text of a kernel depends on, of tiles that are lists of steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct StepShape {
+    /// None where kinds are data: such a text serves every tile.
     kinds: Vec<Kind>,
     /// Rows in memory.
     pub buffers: usize,
@@ -30,7 +31,9 @@ impl StepShape {
     /// `Shape<number>` of a kernel's constants.
     pub fn text(&self, number: usize, wide: bool) -> String {
         let list = |of: fn(&Kind) -> u8| {
-            self.kinds.iter().map(|k| of(k).to_string()).collect::<Vec<_>>().join(", ")
+            // No array is empty.
+            let numbers = self.kinds.iter().map(|k| of(k).to_string());
+            numbers.chain(["0".into()]).collect::<Vec<_>>().join(", ")
         };
         let mut t = String::new();
         // Writing to a string cannot fail.
@@ -194,7 +197,14 @@ impl NormalTile {
         (steps, count)
     }
 
-    /// The same work as a list of steps, of products of these kinds.
+    /// The same work as a list of steps for the text that serves every tile, whatever its prime.
+    pub fn general(&self, ring: &RingShape) -> Self {
+        let mut tile = self.listed(ring, &BTreeSet::new());
+        tile.shape.wide = true;
+        tile
+    }
+
+    /// The same work as a list of steps, of products of these kinds; of any where there are none.
     pub fn listed(&self, ring: &RingShape, kinds: &BTreeSet<Kind>) -> Self {
         let shape = &self.shape;
         let (steps, count) = self.steps();
@@ -221,8 +231,11 @@ impl NormalTile {
                     record.extend(words_of(&[StepRecord { what, number, count: 0, unused: 0 }]));
                 }
                 Step::Add(kind, products) => {
-                    let number = kinds.binary_search(&kind).unwrap_or_default();
-                    let (number, count) = (number as u32, products.len() as u32);
+                    let number = match kinds.binary_search(&kind) {
+                        Ok(number) => number as u32,
+                        Err(_) => u32::from(kind.0) | u32::from(kind.1) << LOG2_KINDS,
+                    };
+                    let count = products.len() as u32;
                     record.extend(words_of(&[StepRecord { what: ADD, number, count, unused: 0 }]));
                     let pair = |[(_, a), (_, b)]: &Product| a | b << 16;
                     let mut pairs: Vec<u32> = products.iter().map(pair).collect();

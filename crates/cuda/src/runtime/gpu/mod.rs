@@ -6,6 +6,7 @@ mod facts;
 mod kernels;
 mod staging;
 
+use crate::runtime::compile::is_kept;
 use crate::runtime::machine::{
     Graph, Kernel, KernelCost, LaunchSize, Machine, Mark, Offer, Queue, RecordedLaunch,
 };
@@ -382,6 +383,10 @@ impl Machine for Gpu {
         // SAFETY: the range lies in a live buffer of this device.
         unsafe { result::memset_d8_async(at, 0, bytes, self.stream(queue)) }
             .map_err(|e| self.failed("clearing", e))
+    }
+
+    fn is_kept(&self, source: &Source) -> bool {
+        is_kept(source, self.facts.capability)
     }
 
     fn load(&self, source: &Source) -> Result<Vec<Kernel>> {
