@@ -42,10 +42,10 @@ macro_rules! number {
      [$($from:ident)*]) => {
         #[doc = $title]
         ///
-        /// `BITS` is an even number from 2 to 128. Operations wrap around as Rust's `wrapping_` ones,
-        /// take another array of as many elements or one known value for all of them, and are for
-        /// all elements at once: each level of look-ups is one call of the device. Sums and
-        /// differences wait for their carries until something reads them.
+        /// `BITS` is an even number from 2 to 128. Operations wrap around as Rust's `wrapping_`
+        /// ones, take another array of as many elements or one known value for all of them, and
+        /// are for all elements at once: each level of look-ups is one call of the device. Sums
+        /// and differences wait for their carries until something reads them.
         #[derive(Clone)]
         pub struct $name<const BITS: u32>(Array);
 

@@ -50,7 +50,8 @@ macro_rules! checked {
             /// not by 0, and not of the lowest signed number by -1.
             ///
             /// # Errors
-            /// As for `add`, and [`Error::Mismatch`](crate::Error::Mismatch) for the known divisor 0.
+            /// As for `add`, and [`Error::Mismatch`](crate::Error::Mismatch) for the known divisor
+            /// 0.
             pub fn checked_div_rem<'a>(
                 &self,
                 other: impl Into<Other<'a, Self>>,
@@ -74,8 +75,8 @@ macro_rules! checked {
 
             /// A known number on the left: the results of an operation on it and this array.
             fn after(&self, operation: Operation, value: $plain) -> Result<Vec<Self>> {
-                let value = Argument::Plain { value: Self::to_bits(value)?, digits: Self::digits() };
-                let arguments = [value, Argument::Array(&self.0)];
+                let (value, digits) = (Self::to_bits(value)?, Self::digits());
+                let arguments = [Argument::Plain { value, digits }, Argument::Array(&self.0)];
                 let results = self.0.inner.run(operation, $signed, &arguments)?;
                 Ok(results.into_iter().map(Self).collect())
             }
