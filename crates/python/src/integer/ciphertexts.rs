@@ -445,7 +445,7 @@ impl IntegerCiphertexts {
 
     /// The logarithm as of ilog2, and whether there is one.
     fn checked_ilog2(&self, py: Python<'_>) -> PyResult<(Self, Self)> {
-        let zero = 0.into_pyobject(py)?.into_any();
+        let zero = 0i32.into_pyobject(py)?.into_any();
         Ok((self.ilog2(py)?, self.compared(py, Binary::Greater, &zero)?))
     }
 
