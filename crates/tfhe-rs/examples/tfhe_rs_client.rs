@@ -93,7 +93,7 @@ fn run(device: &dyn girih_backend::Backend) -> Result<()> {
 
     let begin = Instant::now();
     let server = server::load(device, &keys)?;
-    println!("{} bytes of keys loaded in {:.1?}: {:?}", keys.len(), begin.elapsed(), server.set());
+    println!("{} bytes of keys loaded in {:.1?}: {}", keys.len(), begin.elapsed(), server.set());
     let begin = Instant::now();
     let [from, to, amounts] = [&from, &to, &amounts].map(|numbers| server::read(&server, numbers));
     let (new_from, new_to) = server::transfer(&from?, &to?, &amounts?)?;

@@ -20,7 +20,7 @@ use tfhe::shortint::{PBSOrder, PBSParameters};
 
 /// The bootstrapping and the key-switching key of a TFHE-rs client, public: what a device loads.
 ///
-/// They are held as the client sent them, 25 MB with the default parameters; masks are expanded
+/// They are held as the client sent them, 30 MB with the default parameters; masks are expanded
 /// from their seeds block by block as a device asks for them.
 pub struct Keys {
     set: ParameterSet,
