@@ -18,15 +18,20 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
     let mut all = Vec::new();
     for case in shapes::all().into_iter().chain(further).chain(torus) {
         let named = [(case.name.to_string(), case.shape)];
-        all.extend(match kernel_variants(&named, None, Vendor::Nvidia) {
+        all.extend(match kernel_variants(&named, None, Vendor::Nvidia, &PlanRequest::default()) {
             Ok(variants) => {
                 within_webgpu += 1;
                 variants
             }
             Err(BackendError::DoesNotFit { .. }) => {
                 larger += 1;
-                kernel_variants(&named, Some(&desktop_gpu()), Vendor::Nvidia)
-                    .expect("fits a desktop GPU")
+                kernel_variants(
+                    &named,
+                    Some(&desktop_gpu()),
+                    Vendor::Nvidia,
+                    &PlanRequest::default(),
+                )
+                .expect("fits a desktop GPU")
             }
             Err(error) => panic!("{}: {error}", named[0].0),
         });
@@ -70,9 +75,13 @@ fn sets_run_within_the_default_limits_of_webgpu() {
         let set = ParameterSet::by_name(name)
             .and_then(|set| set.with_packing(packing))
             .expect("a built-in set");
-        let variants =
-            kernel_variants(&[(name.to_string(), set.shape().clone())], None, Vendor::Nvidia)
-                .unwrap_or_else(|e| panic!("{name}: {e}"));
+        let variants = kernel_variants(
+            &[(name.to_string(), set.shape().clone())],
+            None,
+            Vendor::Nvidia,
+            &PlanRequest::default(),
+        )
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
         for variant in variants.iter().filter(|v| !v.traced) {
             let found = variant.check().unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(

@@ -11,6 +11,9 @@ mod helr;
 #[path = "../../crates/girih/examples/resnet20.rs"]
 mod resnet20;
 #[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../../crates/girih/examples/sort.rs"]
+mod sort;
+#[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../../crates/girih/examples/transformer.rs"]
 mod transformer;
 
@@ -26,6 +29,8 @@ enum Example {
     Helr(helr::Arguments),
     /// Classify encrypted images by a residual network.
     Resnet20(resnet20::Arguments),
+    /// Sort encrypted numbers.
+    Sort(sort::Arguments),
     /// Classify encrypted sequences by a transformer block.
     Transformer(transformer::Arguments),
 }
@@ -34,6 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let ran = match &arguments.example {
         Example::Helr(arguments) => helr::run(arguments),
         Example::Resnet20(arguments) => resnet20::run(arguments),
+        Example::Sort(arguments) => sort::run(arguments),
         Example::Transformer(arguments) => transformer::run(arguments),
     };
     ran.map(|()| true).map_err(|error| anyhow!("{error}"))

@@ -1,5 +1,6 @@
 //! `cargo xtask kernels`: every kernel variant in use, compiled or translated without a GPU.
 
+use crate::drivers;
 use crate::nvcc::{self, Nvcc};
 use crate::poly_kernels::{self, PolyKernel};
 use anyhow::Result;
@@ -47,6 +48,8 @@ pub struct Arguments {
     /// Leave the WGSL kernels out.
     #[arg(long, conflicts_with = "wgsl_only")]
     cuda_only: bool,
+    #[command(flatten)]
+    drivers: drivers::DriverArguments,
 }
 
 fn vendor(text: &str) -> Result<Vendor, String> {
@@ -72,6 +75,9 @@ const PACKINGS: [(&str, usize); 6] =
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let sets = sets(&arguments.set)?;
+    if drivers::wanted(&arguments.drivers) {
+        return drivers::run(&arguments.drivers, &sets, &degrees(arguments)?);
+    }
     let mut good = arguments.cuda_only || wgsl(&sets, arguments.vendor)? & poly_wgsl(arguments)?;
     if !arguments.wgsl_only {
         good &= cuda(arguments, &sets)?;
@@ -104,14 +110,20 @@ fn wgsl(sets: &[ParameterSet], vendor: Vendor) -> Result<bool> {
     let mut good = true;
     for set in sets {
         let named = [(format!("{} r={}", set.name(), set.packing()), set.shape().clone())];
-        let (variants, limits) = match girih_wgpu::kernel_variants(&named, None, vendor) {
-            Ok(variants) => (variants, "WebGPU defaults".to_owned()),
-            Err(BackendError::DoesNotFit { reason, .. }) => (
-                girih_wgpu::kernel_variants(&named, Some(&girih_wgpu::desktop_gpu()), vendor)?,
-                reason.to_string(),
-            ),
-            Err(error) => return Err(error.into()),
-        };
+        let (variants, limits) =
+            match girih_wgpu::kernel_variants(&named, None, vendor, &PlanRequest::default()) {
+                Ok(variants) => (variants, "WebGPU defaults".to_owned()),
+                Err(BackendError::DoesNotFit { reason, .. }) => (
+                    girih_wgpu::kernel_variants(
+                        &named,
+                        Some(&girih_wgpu::desktop_gpu()),
+                        vendor,
+                        &PlanRequest::default(),
+                    )?,
+                    reason.to_string(),
+                ),
+                Err(error) => return Err(error.into()),
+            };
         for variant in variants {
             let kernel = if variant.few { "  for few" } else { variant.kernel.name() };
             let profile = variant.profile.to_string();
@@ -135,14 +147,16 @@ fn wgsl(sets: &[ParameterSet], vendor: Vendor) -> Result<bool> {
     Ok(good)
 }
 
+/// log2 of the degrees of the CKKS sets.
+fn degrees(arguments: &Arguments) -> Result<BTreeSet<u32>> {
+    let named = arguments.ckks_set.iter().filter(|name| *name != "none");
+    named.map(|name| Ok(CkksParameters::by_name(name)?.chain().log2_degree())).collect()
+}
+
 /// The kernels of programs on polynomials, for the degrees of the CKKS sets.
 fn poly_wgsl(arguments: &Arguments) -> Result<bool> {
-    let mut degrees = BTreeSet::new();
-    for name in arguments.ckks_set.iter().filter(|name| *name != "none") {
-        degrees.insert(CkksParameters::by_name(name)?.chain().log2_degree());
-    }
     let mut good = true;
-    for build in degrees.into_iter().flat_map(girih_wgpu::poly_builds) {
+    for build in degrees(arguments)?.into_iter().flat_map(girih_wgpu::poly_builds) {
         let title = format!("N = 2^{}", build.log2_degree);
         let (kernel, profile) = (build.kernel.name(), build.profile.to_string());
         match build.check() {

@@ -8,6 +8,7 @@ mod ckks;
 mod cuda_check;
 mod devices;
 mod discrete;
+mod drivers;
 mod example;
 mod first_result;
 mod fold;
@@ -28,6 +29,7 @@ mod python;
 mod rates;
 mod record;
 mod records;
+mod report;
 mod search;
 mod sets;
 mod soak;
@@ -98,6 +100,9 @@ enum Command {
     /// Make random calls from several threads and compare every result with the plain one, for
     /// minutes or days.
     Soak(soak::Arguments),
+    /// Replay all vectors and measure a few rates on a device, and write what came of it to one
+    /// file, to be sent with an issue.
+    Report(report::Arguments),
     /// Tell what can run here.
     Devices(devices::Arguments),
     /// Tell what a CKKS bootstrapping takes on a device, by which keys, and on which cards it fits.
@@ -162,6 +167,7 @@ fn main() -> ExitCode {
         Command::Mutants(arguments) => mutants::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Memory(arguments) => ckks::memory::run(&arguments),
         Command::Sets(arguments) => sets::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),

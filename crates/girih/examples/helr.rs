@@ -235,7 +235,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let conjugate = |z: &Ciphertexts| server.mul_constant(&server.conjugate(z)?, share);
     let conjugates = |z: &Vec<Ciphertexts>| z.iter().map(conjugate).collect();
     let mirrored = z.iter().map(conjugates).collect::<Result<Vec<Vec<_>>, _>>()?;
-    let least = LEVELS + set.bootstrapping().map_or(0, |b| b.input_level());
+    let least = LEVELS + set.bootstrap_level();
     let (mut w, mut v) = (zeros.clone(), zeros);
     let (mut spent, mut rounds, mut behind) = (Duration::ZERO, 0, 1.0);
     // One recording for all inputs of a shape.

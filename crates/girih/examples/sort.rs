@@ -9,7 +9,7 @@
 //! moves them by less than the error that `--bits` asks for. Errors of layers add up at worst.
 //!
 //! The default set is a small ring without any security, so that it ends in minutes anywhere;
-//! `--set CKKS_D40 --numbers 16384` is the real thing.
+//! `--set CKKS_D40_30BIT_LOW --numbers 16384` is the real thing.
 
 mod common;
 #[path = "common/network.rs"]
@@ -120,7 +120,7 @@ impl<'a> Sorter<'a> {
         let exchange = recorded(server, &inputs, |b, x| {
             let next = exchange(b, layer, &x[0], &x[1], &x[2])?;
             // Every layer begins at the level that bootstrappings start from.
-            let to = start(b.set());
+            let to = b.set().bootstrap_level();
             if next.level() > to { b.adjust(&next, to) } else { Ok(next) }
         })?;
         let next = self.timed(&exchange, &inputs)?;
@@ -251,7 +251,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
     // The owner of the numbers.
     let values = numbers(count);
-    let encrypted = client.within(0.5).encrypt_at(&values, start(server.set()))?;
+    let encrypted = client.within(0.5).encrypt_at(&values, server.set().bootstrap_level())?;
     let mut x = server.upload(&[encrypted])?;
 
     // Whoever computes.
@@ -311,9 +311,4 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn bootstrapping(set: &CkksParameters) -> Bootstrapping {
     let most = set.message_ratios().end - 1;
     Bootstrapping { message_ratio: Some(most.min(8)), ..Default::default() }
-}
-
-/// The level that bootstrappings start from.
-fn start(set: &CkksParameters) -> usize {
-    set.bootstrapping().map_or(0, |b| b.input_level())
 }

@@ -13,7 +13,7 @@
 //!   there are two bootstrappings.
 //!
 //! The default is a small ring without any security, so that it ends in a minute anywhere; `--full`
-//! is CKKS_D40, 512 sequences at once.
+//! is CKKS_D40_30BIT_LOW, 512 sequences at once.
 
 mod common;
 #[path = "common/transformer.rs"]
@@ -44,7 +44,7 @@ use tokens::{Layer, Plan};
 pub(crate) struct Arguments {
     #[command(flatten)]
     options: common::Options,
-    /// CKKS_D40 unless --set names another set.
+    /// CKKS_D40_30BIT_LOW unless --set names another set.
     #[arg(long)]
     full: bool,
     /// How many sequences; as many as two ciphertexts hold unless this says otherwise.
@@ -337,7 +337,8 @@ fn last_level(set: &CkksParameters) -> Result<usize, Failure> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let default_set = if arguments.full { "CKKS_D40" } else { "INSECURE_CKKS_D40_N13" };
+    let real = "CKKS_D40_30BIT_LOW";
+    let default_set = if arguments.full { real } else { "INSECURE_CKKS_D40_N13" };
     let refused = |what: &str, path: &Option<String>, why: String| -> Failure {
         format!("{}: {why}", path.as_deref().unwrap_or(what)).into()
     };

@@ -12,7 +12,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
 //! # /*
-//! let set = CkksParameters::by_name("CKKS_D40")?;
+//! let set = CkksParameters::default();
 //! # */
 //! let client = ClientKey::generate(&set)?;
 //! let kinds = [Some(KeyKind::Multiplication), KeyKind::rotation(&set, 1)];
@@ -43,7 +43,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
 //! # /*
-//! let set = CkksParameters::by_name("CKKS_D40")?;
+//! let set = CkksParameters::default();
 //! # */
 //! # let client = ClientKey::generate(&set)?;
 //! # let keys = EvaluationKeys::generate(&client, [KeyKind::Multiplication], &NoProgress)?;
@@ -78,7 +78,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
 //! # /*
-//! let set = CkksParameters::by_name("CKKS_D40")?;
+//! let set = CkksParameters::default();
 //! # */
 //! # let client = ClientKey::generate(&set)?;
 //! let kinds = Bootstrapping::default().keys(&set, 16)?;

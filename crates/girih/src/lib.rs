@@ -201,7 +201,7 @@ pub use error::{Error, Result};
 /// # let approximate = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
 /// # /*
 /// let set = ParameterSet::by_name("STD128")?;
-/// let approximate = CkksParameters::by_name("CKKS_D40")?;
+/// let approximate = CkksParameters::default();
 /// # */
 /// let bits = tfhe::ClientKey::generate(&set)?;
 /// let numbers = ckks::ClientKey::generate(&approximate)?;

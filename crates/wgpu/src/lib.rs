@@ -25,6 +25,6 @@ pub use device::{OpenOptions, WgpuBackend, enumerate};
 pub use poly::check::poly_builds;
 pub use poly::kernels::{PolyBuild, PolyKernel};
 #[cfg(not(target_arch = "wasm32"))]
-pub use runtime::check::KernelCheck;
+pub use runtime::check::{KernelCheck, VulkanKernel};
 pub use runtime::profile::Profile;
 pub use runtime::vendor::Vendor;

@@ -139,7 +139,7 @@ pub fn run(device: &dyn Backend, case: &Case) -> Result<(String, Vec<String>)> {
     };
     let parties = Parties::new(device, case.set, how.keys(&set, set.slots())?)?;
     let server = &parties.server;
-    let level = set.bootstrapping().map_or(0, |b| b.input_level());
+    let level = set.bootstrap_level();
     let magnitude = if case.slots == Slots::Random { 2f64.sqrt() } else { 1.0 };
     let scale = set.scale(level).unwrap_or(1.0);
     let recording = server.record(|b| {

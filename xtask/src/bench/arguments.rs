@@ -143,7 +143,7 @@ pub enum Sweep {
 }
 
 /// A choice of `--plan`.
-fn plan_choice(text: &str) -> Result<(String, u32), String> {
+pub(crate) fn plan_choice(text: &str) -> Result<(String, u32), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("{text} is not NAME=VALUE"))?;
     let (name, value) = (name.trim(), value.trim());
     let number = match name {

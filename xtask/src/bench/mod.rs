@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: the main job.
 
-mod arguments;
+pub mod arguments;
 mod batches;
 mod gates;
 mod integers;

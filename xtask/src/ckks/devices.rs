@@ -115,7 +115,7 @@ mod tests {
     /// levels.
     #[test]
     fn the_estimate_is_near_what_was_measured() {
-        let set = CkksParameters::default();
+        let set = CkksParameters::by_name("CKKS_D40").expect("built in");
         let kinds = Bootstrapping::default().keys(&set, set.slots()).expect("it bootstraps");
         let whole = kinds.into_iter().map(KeyRange::from).collect();
         let estimate = with_keys(&set, whole) as f64;

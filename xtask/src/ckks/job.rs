@@ -33,8 +33,8 @@ impl Job {
         bootstrapping: Bootstrapping,
         set: &CkksParameters,
     ) -> Result<Self> {
-        let fresh = match (op, set.bootstrapping()) {
-            (CkksOperation::Bootstrap, Some(b)) => b.input_level(),
+        let fresh = match op {
+            CkksOperation::Bootstrap => set.bootstrap_level(),
             _ => set.default_level(),
         };
         let level = level.unwrap_or(fresh);
@@ -170,7 +170,7 @@ impl Job {
             }
             Some(Sweep::Level) => {
                 let lowest = match self.op {
-                    CkksOperation::Bootstrap => set.bootstrapping().map_or(0, |b| b.input_level()),
+                    CkksOperation::Bootstrap => set.bootstrap_level(),
                     CkksOperation::Rotate
                     | CkksOperation::Hoisted
                     | CkksOperation::Encode

@@ -11,7 +11,7 @@ use girih_cuda::{limits_of, poly_plan};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// A CKKS set with a bootstrapping.
-    #[arg(long, default_value = "CKKS_D40")]
+    #[arg(long, default_value = "CKKS_D40_30BIT_LOW_STC_FIRST")]
     set: String,
     /// Also a device of so much memory, such as 24G, with the blocks of an RTX 4090.
     #[arg(long, value_name = "BYTES", value_parser = bytes::parse)]
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     /// A card of 24 GB runs the bootstrapping of the default set as it is, many at once; keys that
-    /// reach as far as they are used take a sixth less; by few keys it fits a card of 3 GB.
+    /// reach as far as they are used take two fifths less; by few keys it fits a card of 3 GB.
     #[test]
     fn a_bootstrapping_of_the_default_set_fits_24_gb() {
         let set = CkksParameters::default();
@@ -160,7 +160,7 @@ mod tests {
         let names = ["keys for all levels", "keys for their levels", "few keys for their levels"];
         assert_eq!(made.iter().map(|rung| rung.name).collect::<Vec<_>>(), names);
         let keys: Vec<u64> = made.iter().map(|rung| rung.need.keys).collect();
-        assert!(10 * keys[1] < 9 * keys[0] && 3 * keys[2] < keys[1], "{keys:?}");
+        assert!(10 * keys[1] < 9 * keys[0] && 2 * keys[2] < keys[1], "{keys:?}");
         let of = |bytes: u64| fitting(&made, bytes).map(|(rung, most)| (rung.name, most));
         let (name, most) = of(24 << 30).expect("it fits");
         assert!(name == names[0] && most >= 8, "{name}, {most} at once");

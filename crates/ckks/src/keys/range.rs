@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn lower_levels_take_fewer_digits_and_limbs() {
-        let set = CkksParameters::default();
+        let set = CkksParameters::by_name("CKKS_D40").expect("built in");
         let chain = set.chain();
         let kind = KeyKind::Multiplication;
         let all = KeyRange::from(kind).within(&set);

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 /// Parameter files, the default set first.
 const FILES: &[&str] = &[
+    include_str!("../../sets/CKKS_D40_30BIT_LOW_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_D40.toml"),
     include_str!("../../sets/CKKS_D35.toml"),
     include_str!("../../sets/CKKS_D30.toml"),
@@ -17,7 +18,6 @@ const FILES: &[&str] = &[
     include_str!("../../sets/CKKS_D40_30BIT_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_D40_30BIT_LOW.toml"),
     include_str!("../../sets/CKKS_D40_30BIT_14.toml"),
-    include_str!("../../sets/CKKS_D40_30BIT_LOW_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_D40_30BIT_14_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_N15_D40.toml"),
     include_str!("../../sets/CKKS_N14_D40.toml"),

@@ -77,9 +77,10 @@ impl std::fmt::Display for CkksParameters {
 }
 
 impl Default for CkksParameters {
-    /// CKKS_D40: scale 2^40, 13 levels after a bootstrapping, N = 2^16.
+    /// CKKS_D40_30BIT_LOW_STC_FIRST: N = 2^16, scale 2^39.85, 14 levels after a bootstrapping, which
+    /// begins at level 3 or above and promises every vector as much as a random one.
     fn default() -> Self {
-        Self::by_name("CKKS_D40").expect("the default set is in the table")
+        Self::by_name("CKKS_D40_30BIT_LOW_STC_FIRST").expect("the default set is in the table")
     }
 }
 
@@ -178,6 +179,12 @@ impl CkksParameters {
             (None, Some(own)) => own.data_level(),
             (None, None) => self.top_level(),
         }
+    }
+
+    /// The lowest level that a bootstrapping can begin at: 0, or where slots go to coefficients
+    /// first, the levels which that takes. 0 for a set without bootstrapping.
+    pub fn bootstrap_level(&self) -> usize {
+        self.bootstrapping().map_or(0, BootstrappingParameters::input_level)
     }
 
     /// What `level` is for; `level` is at most the top one.

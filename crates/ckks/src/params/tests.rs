@@ -194,7 +194,10 @@ fn the_fixed_sets_have_the_stated_sizes() {
     assert_eq!((d40.default_level(), d40.slots()), (13, 32768));
     assert_eq!(d40.message_ratios(), 5..11);
     assert_eq!(CkksParameters::by_name("CKKS_D35").expect("built in").message_ratios(), 5..16);
-    assert_eq!(CkksParameters::default(), d40);
+    assert_eq!(d40.bootstrap_level(), 0);
+    let own = CkksParameters::default();
+    assert_eq!(own.name(), "CKKS_D40_30BIT_LOW_STC_FIRST");
+    assert_eq!((own.default_level(), own.bootstrap_level()), (14, 3));
 }
 
 #[test]

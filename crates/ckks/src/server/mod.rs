@@ -239,11 +239,8 @@ impl ServerKey {
     /// needed and allowed; none if it is ready.
     fn with_a_level(&self, operation: &str, x: &Ciphertexts) -> Result<Option<Ciphertexts>> {
         let own = self.set().bootstrapping().filter(|_| self.options.bootstrap_when_needed);
-        if let Some(own) = own {
-            let start = own.input_level();
-            if (start..start + 1).contains(&x.level()) {
-                return self.bootstrap(x).map(Some);
-            }
+        if own.is_some_and(|own| x.level() == own.input_level()) {
+            return self.bootstrap(x).map(Some);
         }
         if x.level() > 0 { Ok(None) } else { Err(error::out_of_levels(operation, 1, 0)) }
     }

@@ -82,7 +82,7 @@ fn keys_for_their_levels_alone_are_enough() {
 fn divided_sines_yield_the_same_words() {
     let set = CkksParameters::by_name("INSECURE_CKKS_D40_STC_FIRST_N10").expect("built in");
     let client = ClientKey::generate_seeded_for_tests(&set, [8; 32]).expect("a key");
-    let start = set.bootstrapping().expect("it has one").input_level();
+    let start = set.bootstrap_level();
     let x = [93, 94].map(|seed| client.encrypt_at(&complex(16, seed), start + 1).unwrap());
     let hows = [Bootstrapping::default(), Bootstrapping { real: true, ..Default::default() }];
     let kinds = [KeyKind::Multiplication, KeyKind::conjugation(&set)];
@@ -162,7 +162,7 @@ fn few_slots_and_a_first_transform_by_keys() {
     ] {
         let set = CkksParameters::by_name(set).expect("built in");
         let client = ClientKey::generate_seeded_for_tests(&set, [9; 32]).expect("a key");
-        let start = set.bootstrapping().expect("it has one").input_level();
+        let start = set.bootstrap_level();
         for &slots in counts {
             let how = Bootstrapping::default();
             let kinds = how.keys_by_level(&set, slots).unwrap();
@@ -190,6 +190,37 @@ fn few_slots_and_a_first_transform_by_keys() {
                 assert!(text.contains("bootstrapping of 64 slots"), "{text}");
             }
         }
+    }
+}
+
+/// Numbers from 0 to 1 and equal ones are promised as much as any by the small ring of the default
+/// set, and keep it; a sine without an arcsine promises them little.
+#[test]
+fn the_default_set_is_exact_for_numbers_from_0_to_1() {
+    let default = CkksParameters::default();
+    let small = format!("INSECURE_{}_N10", default.name());
+    let client = |name: &str| {
+        let set = CkksParameters::by_name(name).expect("built in");
+        ClientKey::generate_seeded_for_tests(&set, [10; 32]).expect("a key")
+    };
+    let promise = |name: &str, x: &[f64]| {
+        let client = client(name);
+        let (set, how) = (client.set().clone(), Bootstrapping::default());
+        let kinds = how.keys_by_level(&set, x.len()).unwrap();
+        let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).unwrap();
+        let server = server_of(&keys, Options::default());
+        let input = client.encrypt_at(x, set.bootstrap_level()).unwrap();
+        let y = server.bootstrap(&server.upload(&[input]).unwrap()).unwrap();
+        let found = client.decrypt_real(&server.download(&y).unwrap()[0]).unwrap();
+        let worst = found.iter().zip(x).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let stated = y.estimate().largest_error();
+        assert!(worst < stated, "{name}: {worst}, stated {stated}");
+        stated
+    };
+    let from_0_to_1: Vec<f64> = numbers(16, 97).iter().map(|x| (x + 1.0) / 2.0).collect();
+    for x in [&from_0_to_1[..], &[1.0; 16]] {
+        let (stated, other) = (promise(&small, x), promise(SMALL, x));
+        assert!(stated < f64::exp2(-20.0) && other > f64::exp2(-10.0), "{stated}, {other}");
     }
 }
 
@@ -258,7 +289,7 @@ fn a_corrected_sine_serves_equal_slots() {
         let options = Options::default().with_bootstrap_when_needed(true);
         let p = bootstrapping_pair_of(name, 16, options);
         let set = p.server.set();
-        let start = set.bootstrapping().expect("it has one").input_level();
+        let start = set.bootstrap_level();
         let how = Bootstrapping::default();
         let x = vec![1.0; 16];
         let y = p.server.bootstrap_with(&p.upload_at(&x, start), &how).unwrap();
@@ -326,7 +357,7 @@ fn promises_hold_for_any_slots() {
     ];
     for name in [SMALL, "INSECURE_CKKS_D40_ARCSINE_N10", "INSECURE_CKKS_D40_STC_FIRST_N10"] {
         let p = bootstrapping_pair_of(name, 16, Options::default());
-        let start = p.server.set().bootstrapping().expect("it has one").input_level();
+        let start = p.server.set().bootstrap_level();
         let uniform: Vec<f64> = numbers(16, 95).iter().map(|x| 0.5 + 0.5 * x).collect();
         let lists = vectors.iter().map(|(what, f)| (*what, (0..16).map(f).collect()));
         for (what, x) in lists.chain([("[0, 1]", uniform)]) {
@@ -352,7 +383,7 @@ fn promises_hold_for_any_slots() {
 fn promises_hold_for_slots_of_four() {
     for name in [SMALL, "INSECURE_CKKS_D40_ARCSINE_N10", "INSECURE_CKKS_D40_STC_FIRST_N10"] {
         let p = bootstrapping_pair_of(name, 16, Options::default());
-        let start = p.server.set().bootstrapping().expect("it has one").input_level();
+        let start = p.server.set().bootstrap_level();
         let x = p.client.within(4.0).encrypt_at(&[4.0; 16], start).unwrap();
         let y = p.server.bootstrap(&p.server.upload(&[x]).unwrap()).unwrap();
         let worst = p.values(&y).iter().map(|y| (y - 4.0).norm()).fold(0.0, f64::max);

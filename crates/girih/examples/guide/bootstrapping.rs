@@ -12,7 +12,8 @@ pub fn run(set: &str) -> Result<(), Failure> {
     let server = Device::open("cpu")?.load(&keys)?;
 
     let values: Vec<f64> = (0..16).map(|i| f64::from(i) / 16.0 - 0.5).collect();
-    let spent = server.upload(&[client.encrypt_at(&values, 0)?])?; // no level left
+    let lowest = set.bootstrap_level(); // level 3 of the default set
+    let spent = server.upload(&[client.encrypt_at(&values, lowest)?])?;
     let fresh = server.bootstrap(&spent)?;
     assert_eq!(fresh.level(), set.default_level());
     let back = client.decrypt_real(&server.download(&fresh)?[0])?;

@@ -59,7 +59,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Chapter::Vectors => vectors::run(vectors),
         Chapter::Matrices => matrices::run(vectors),
         Chapter::Functions => functions::run(vectors),
-        Chapter::Bootstrapping => bootstrapping::run(set("CKKS_D40", "INSECURE_CKKS_D40_N10")),
+        Chapter::Bootstrapping => {
+            let small = "INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10";
+            bootstrapping::run(set("CKKS_D40_30BIT_LOW_STC_FIRST", small))
+        }
         Chapter::Numbers => {
             let set = set("DISCRETE_4", "INSECURE_DISCRETE_4_N10");
             numbers::run(set).and_then(|()| numbers::circuit(set))

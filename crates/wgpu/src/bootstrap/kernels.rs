@@ -4,7 +4,7 @@
 use crate::bootstrap::plan::{Target, WgpuPlan};
 use crate::bootstrap::tables::Tables;
 use crate::bootstrap::variant::Kernel;
-use crate::runtime::check::{KernelCheck, check};
+use crate::runtime::check::{KernelCheck, VulkanKernel, check, for_vulkan};
 use crate::{Profile, Vendor};
 use girih_backend::{
     BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, PlanRequest, Result,
@@ -69,8 +69,8 @@ pub fn desktop_gpu() -> DeviceInfo {
 }
 
 /// Generates every kernel that the named `shapes` need, in both profiles, plain and traced, planned
-/// for `device` of `vendor` or, without one, for the default limits of WebGPU. Shapes that do not
-/// fit are errors with their reason.
+/// for `device` of `vendor` or, without one, for the default limits of WebGPU, with the choices of
+/// `request`. Shapes that do not fit are errors with their reason.
 ///
 /// # Errors
 /// As [`WgpuPlan::new`], and [`BackendError::Unsupported`] for a shape whose bounds cannot be kept.
@@ -78,13 +78,14 @@ pub fn kernel_variants(
     shapes: &[(String, BootstrapShape)],
     device: Option<&DeviceInfo>,
     vendor: Vendor,
+    request: &PlanRequest,
 ) -> Result<Vec<KernelVariant>> {
     let mut all = Vec::new();
     for (set, shape) in shapes {
         for profile in Profile::ALL {
             let info = device.cloned().unwrap_or_else(webgpu);
             let target = Target { device: &info, vendor, profile };
-            let plan = WgpuPlan::new(shape, target, &PlanRequest::default(), None)?;
+            let plan = WgpuPlan::new(shape, target, request, None)?;
             let tables = Tables::new(&plan);
             let few = plan.few_plan().map(|few| (Kernel::BlindRotate, few, true));
             for (kernel, plan, few) in
@@ -133,6 +134,19 @@ impl KernelVariant {
             self.kernel.workgroup_bytes(&self.plan),
             self.kernel.workgroup_threads(&self.plan),
         )
+    }
+
+    /// What a driver of Vulkan compiles.
+    ///
+    /// # Errors
+    /// A sentence naming what failed.
+    pub fn for_vulkan(&self) -> Result<VulkanKernel, String> {
+        for_vulkan(&self.wgsl, self.profile)
+    }
+
+    /// Threads of a workgroup.
+    pub fn workgroup_threads(&self) -> usize {
+        self.kernel.workgroup_threads(&self.plan)
     }
 }
 

@@ -396,17 +396,18 @@ impl WgpuPlan {
 
     /// Where 4 coefficients a thread beat 8. On an H200: rolled kernels of small polynomials with
     /// 64-bit products, whose threads wait for their key, and unrolled ones of one word without.
-    /// With 64-bit products AMD's and Intel's compilers keep 4 of one word in registers, and spill
-    /// 8 or have few threads.
+    /// AMD's compiler keeps 4 in registers for nearly every shape, with as much work as for 8 and
+    /// more threads at once, and spills 8 of large ones (docs/guide/gpus.md). Intel's keeps 4 of
+    /// one word with 64-bit products, and spills 8.
     fn prefers_four(
         shape: &BootstrapShape,
         words: usize,
         target: Target<'_>,
         rolled: Rolled,
     ) -> bool {
-        let spills = matches!(target.vendor, Vendor::Amd | Vendor::Intel);
         match target.profile {
-            Profile::Int64 if spills && words == 1 => true,
+            _ if target.vendor == Vendor::Amd => true,
+            Profile::Int64 if target.vendor == Vendor::Intel && words == 1 => true,
             Profile::Int64 => rolled != Rolled::Nothing && shape.polynomial_size <= 512,
             Profile::Core => rolled == Rolled::Nothing && words == 1,
         }

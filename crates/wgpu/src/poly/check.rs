@@ -3,7 +3,7 @@
 use crate::Profile;
 use crate::poly::LOG2_DEGREES;
 use crate::poly::kernels::{MOST_SEGMENTS, PolyBuild, PolyKernel};
-use crate::runtime::check::{KernelCheck, check};
+use crate::runtime::check::{KernelCheck, VulkanKernel, check, for_vulkan};
 
 /// The builds for rings of degree 2^`log2_degree`, none where no kernel serves it: each kernel in
 /// both profiles, for memory in one and in several buffers, with few and with many slots.
@@ -33,6 +33,14 @@ impl PolyBuild {
     /// A sentence naming what failed. Panics of a translator are caught and reported as such.
     pub fn check(&self) -> Result<KernelCheck, String> {
         check(&self.wgsl()?, self.profile, self.workgroup_bytes(), self.threads())
+    }
+
+    /// What a driver of Vulkan compiles.
+    ///
+    /// # Errors
+    /// A sentence naming what failed.
+    pub fn for_vulkan(&self) -> Result<VulkanKernel, String> {
+        for_vulkan(&self.wgsl()?, self.profile)
     }
 }
 

@@ -50,14 +50,7 @@ fn check_uncaught(
     workgroup_bytes: usize,
     workgroup_threads: usize,
 ) -> Result<KernelCheck, String> {
-    let module = naga::front::wgsl::parse_str(wgsl).map_err(|e| e.emit_to_string(wgsl))?;
-    let capabilities = match profile {
-        Profile::Core => Capabilities::empty(),
-        Profile::Int64 => Capabilities::SHADER_INT64,
-    };
-    let info = Validator::new(ValidationFlags::all(), capabilities)
-        .validate(&module)
-        .map_err(|e| format!("not valid: {}", e.emit_to_string(wgsl)))?;
+    let (module, info) = validated(wgsl, profile)?;
     let found = KernelCheck {
         workgroup_bytes: declared_bytes(&module),
         workgroup_threads: module
@@ -89,6 +82,51 @@ fn check_uncaught(
         ));
     }
     Ok(found)
+}
+
+fn validated(wgsl: &str, profile: Profile) -> Result<(naga::Module, ModuleInfo), String> {
+    let module = naga::front::wgsl::parse_str(wgsl).map_err(|e| e.emit_to_string(wgsl))?;
+    let capabilities = match profile {
+        Profile::Core => Capabilities::empty(),
+        Profile::Int64 => Capabilities::SHADER_INT64,
+    };
+    let info = Validator::new(ValidationFlags::all(), capabilities)
+        .validate(&module)
+        .map_err(|e| format!("not valid: {}", e.emit_to_string(wgsl)))?;
+    Ok((module, info))
+}
+
+/// A kernel as a driver of Vulkan 1.3 gets it.
+#[derive(Clone, Debug)]
+pub struct VulkanKernel {
+    /// SPIR-V 1.6, without checks of bounds, as kernels run where nobody debugs them.
+    pub spirv: Vec<u32>,
+    /// The name of its entry point.
+    pub entry: String,
+    /// Each binding of group 0, and whether it is a uniform buffer; others are storage buffers.
+    pub bindings: Vec<(u32, bool)>,
+}
+
+/// Translates `wgsl` with the options of `wgpu` for trusted kernels.
+///
+/// # Errors
+/// A sentence naming what failed.
+pub(crate) fn for_vulkan(wgsl: &str, profile: Profile) -> Result<VulkanKernel, String> {
+    let (module, info) = validated(wgsl, profile)?;
+    let options = spv::Options {
+        lang_version: (1, 6),
+        force_loop_bounding: false,
+        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
+        ..Default::default()
+    };
+    let spirv =
+        spv::write_vec(&module, &info, &options, None).map_err(|e| format!("SPIR-V: {e}"))?;
+    let entry = module.entry_points.first().ok_or("no entry point")?.name.clone();
+    let bindings = module.global_variables.iter().filter_map(|(_, variable)| {
+        let uniform = variable.space == naga::AddressSpace::Uniform;
+        variable.binding.as_ref().map(|at| (at.binding, uniform))
+    });
+    Ok(VulkanKernel { spirv, entry, bindings: bindings.collect() })
 }
 
 fn declared_bytes(module: &naga::Module) -> usize {

@@ -1,0 +1,224 @@
+//! Statistics of a Vulkan driver's compiler about kernels that never run
+//! (`VK_KHR_pipeline_executable_properties`).
+
+#![allow(unsafe_code, reason = "Vulkan, called as its specification says")]
+
+use anyhow::{Context, Result, bail};
+use ash::vk;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+use std::time::Instant;
+
+/// A kernel to compile.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Module {
+    pub name: String,
+    pub spirv: Vec<u32>,
+    pub entry: String,
+    /// Each binding of group 0, and whether it is a uniform buffer.
+    pub bindings: Vec<(u32, bool)>,
+}
+
+/// What a compiler made of one.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Compiled {
+    pub name: String,
+    /// Why it was not compiled.
+    pub failed: Option<String>,
+    /// Programs for the chip, such as one for each width of a subgroup.
+    pub programs: Vec<Program>,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Program {
+    /// Threads that run in step.
+    pub subgroup: u32,
+    /// By the driver's names.
+    pub statistics: BTreeMap<String, f64>,
+}
+
+/// What the one driver that is found says.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Found {
+    /// The device's name and the driver's version.
+    pub device: String,
+    pub compiled: Vec<Compiled>,
+}
+
+/// Compiles every module on the first device that the loader finds.
+///
+/// # Errors
+/// If there is no loader, no device, or one that tells no statistics.
+pub fn statistics(modules: &[Module]) -> Result<Found> {
+    // SAFETY: the loader is a Vulkan loader.
+    let entry = unsafe { ash::Entry::load() }.context("the Vulkan loader")?;
+    let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
+    let info = vk::InstanceCreateInfo::default().application_info(&application);
+    // SAFETY: the structure is complete and outlives the call.
+    let instance = unsafe { entry.create_instance(&info, None) }.context("a Vulkan instance")?;
+    let found = on(&instance, modules);
+    // SAFETY: what was made of it is gone.
+    unsafe { instance.destroy_instance(None) };
+    found
+}
+
+fn on(instance: &ash::Instance, modules: &[Module]) -> Result<Found> {
+    // SAFETY: the instance is alive.
+    let devices = unsafe { instance.enumerate_physical_devices() }.context("Vulkan devices")?;
+    let physical = *devices.first().context("the driver shows no device")?;
+    // SAFETY: `physical` is of this instance.
+    let (properties, features, extensions) = unsafe {
+        (
+            instance.get_physical_device_properties(physical),
+            instance.get_physical_device_features(physical),
+            instance.enumerate_device_extension_properties(physical)?,
+        )
+    };
+    let name = |bytes: &[std::ffi::c_char]| text(bytes);
+    let wanted = ash::khr::pipeline_executable_properties::NAME;
+    if !extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(wanted)) {
+        bail!("{} tells no statistics of its compiler", name(&properties.device_name));
+    }
+    let priorities = [1.0];
+    let queue = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
+    let extensions = [wanted.as_ptr()];
+    let mut told = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
+        .pipeline_executable_info(true);
+    let on = vk::PhysicalDeviceFeatures::default().shader_int64(features.shader_int64 != 0);
+    let info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queue)
+        .enabled_extension_names(&extensions)
+        .enabled_features(&on)
+        .push_next(&mut told);
+    // SAFETY: queue family 0 exists on every device, features and extension are there.
+    let device = unsafe { instance.create_device(physical, &info, None) }.context("a device")?;
+    let compiler = Compiler {
+        statistics: ash::khr::pipeline_executable_properties::Device::new(instance, &device),
+        device,
+    };
+    let compiled = modules.iter().map(|module| compiler.compiled(module)).collect();
+    // SAFETY: every object made of it is gone.
+    unsafe { compiler.device.destroy_device(None) };
+    Ok(Found { device: name(&properties.device_name), compiled })
+}
+
+struct Compiler {
+    device: ash::Device,
+    statistics: ash::khr::pipeline_executable_properties::Device,
+}
+
+impl Compiler {
+    fn compiled(&self, module: &Module) -> Compiled {
+        let start = Instant::now();
+        let result = self.programs(module);
+        let seconds = start.elapsed().as_secs_f64();
+        let name = module.name.clone();
+        match result {
+            Ok(programs) => Compiled { name, failed: None, programs },
+            Err(why) => {
+                let failed = Some(format!("{why} after {seconds:.1} s"));
+                Compiled { name, failed, programs: Vec::new() }
+            }
+        }
+    }
+
+    fn programs(&self, module: &Module) -> Result<Vec<Program>> {
+        let device = &self.device;
+        let entry = CString::new(module.entry.as_str())?;
+        let bindings: Vec<_> = module
+            .bindings
+            .iter()
+            .map(|&(binding, uniform)| {
+                let kind = if uniform {
+                    vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC
+                } else {
+                    vk::DescriptorType::STORAGE_BUFFER
+                };
+                vk::DescriptorSetLayoutBinding::default()
+                    .binding(binding)
+                    .descriptor_type(kind)
+                    .descriptor_count(1)
+                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
+            })
+            .collect();
+        // SAFETY: structures outlive the calls; each object is destroyed once, after its last use,
+        // whatever was made of the others.
+        unsafe {
+            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+            let set = device.create_descriptor_set_layout(&info, None)?;
+            let sets = [set];
+            let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
+            let layout = device.create_pipeline_layout(&info, None);
+            let info = vk::ShaderModuleCreateInfo::default().code(&module.spirv);
+            let shader = device.create_shader_module(&info, None);
+            let programs = match (&layout, &shader) {
+                (&Ok(layout), &Ok(shader)) => self.pipeline(layout, shader, &entry),
+                (&Err(why), _) | (_, &Err(why)) => Err(why.into()),
+            };
+            shader.into_iter().for_each(|shader| device.destroy_shader_module(shader, None));
+            layout.into_iter().for_each(|layout| device.destroy_pipeline_layout(layout, None));
+            device.destroy_descriptor_set_layout(set, None);
+            programs
+        }
+    }
+
+    fn pipeline(
+        &self,
+        layout: vk::PipelineLayout,
+        shader: vk::ShaderModule,
+        entry: &CStr,
+    ) -> Result<Vec<Program>> {
+        let stage = vk::PipelineShaderStageCreateInfo::default()
+            .stage(vk::ShaderStageFlags::COMPUTE)
+            .module(shader)
+            .name(entry);
+        let info = [vk::ComputePipelineCreateInfo::default()
+            .flags(vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR)
+            .stage(stage)
+            .layout(layout)];
+        // SAFETY: layout and module are of this device and alive.
+        let made =
+            unsafe { self.device.create_compute_pipelines(vk::PipelineCache::null(), &info, None) };
+        let pipeline = made.map_err(|(_, why)| why)?[0];
+        let programs = self.told(pipeline);
+        // SAFETY: nothing uses it.
+        unsafe { self.device.destroy_pipeline(pipeline, None) };
+        programs
+    }
+
+    fn told(&self, pipeline: vk::Pipeline) -> Result<Vec<Program>> {
+        let info = vk::PipelineInfoKHR::default().pipeline(pipeline);
+        // SAFETY: the pipeline is alive and was made with its statistics.
+        let programs = unsafe { self.statistics.get_pipeline_executable_properties(&info)? };
+        let of = |(index, program): (usize, &vk::PipelineExecutablePropertiesKHR<'_>)| {
+            let info = vk::PipelineExecutableInfoKHR::default()
+                .pipeline(pipeline)
+                .executable_index(index as u32);
+            // SAFETY: as above, and the index is one of those that were told.
+            let found = unsafe { self.statistics.get_pipeline_executable_statistics(&info)? };
+            let statistics = found.iter().map(|one| (text(&one.name), value(one))).collect();
+            Ok(Program { subgroup: program.subgroup_size, statistics })
+        };
+        programs.iter().enumerate().map(of).collect()
+    }
+}
+
+fn value(one: &vk::PipelineExecutableStatisticKHR<'_>) -> f64 {
+    use vk::PipelineExecutableStatisticFormatKHR as Format;
+    // SAFETY: the format says which field was written.
+    unsafe {
+        match one.format {
+            Format::BOOL32 => f64::from(one.value.b32),
+            Format::INT64 => one.value.i64 as f64,
+            Format::UINT64 => one.value.u64 as f64,
+            _ => one.value.f64,
+        }
+    }
+}
+
+/// A string in an array, up to its end.
+fn text(bytes: &[std::ffi::c_char]) -> String {
+    let bytes: Vec<u8> = bytes.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
