@@ -32,6 +32,7 @@ mod records;
 mod report;
 mod search;
 mod sets;
+mod slot_integers;
 mod soak;
 mod table;
 mod test;
