@@ -22,6 +22,10 @@ pub struct Arguments {
     /// Leave Ray and Dask out, and the tests and examples that need them.
     #[arg(long)]
     no_clusters: bool,
+    /// In an environment of its own, with Orion and PyTorch (some gigabytes): the tests and the
+    /// example of networks alone.
+    #[arg(long)]
+    orion: bool,
     /// Cargo's configuration for the build, as for `cargo --config FILE`.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -60,13 +64,30 @@ const CLUSTERS: [&str; 2] = ["ray[data,serve]>=2.60", "dask[distributed]>=2026.8
 /// Examples of many machines, with workers on this one.
 const CLUSTER_EXAMPLES: [&str; 2] = ["clusters.py", "clusters_dask.py"];
 
+/// What networks need besides, and what tests and trains them.
+const ORION: [&str; 6] = [
+    "maturin>=1.16,<2",
+    "numpy>=1.23",
+    "orion-fhe==1.0.2",
+    "pytest>=8",
+    "scikit-learn>=1.5",
+    "setuptools",
+];
+
+/// Where PyTorch is without libraries of CUDA, a tenth of the bytes; not reached from everywhere.
+const TORCH_FOR_THE_CPU: &str = "https://download.pytorch.org/whl/cpu";
+
+/// The one example of networks.
+const ORION_EXAMPLE: [&str; 1] = ["encrypted_model.py"];
+
 /// Builds, installs and tests the package.
 ///
 /// # Errors
 /// If no interpreter can be started, or the environment or the package cannot be made.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let (environment, wheels) = (root.join("target/python"), root.join("target/wheels"));
+    let environment = root.join(if arguments.orion { "target/orion" } else { "target/python" });
+    let wheels = root.join("target/wheels");
     let folder = if cfg!(windows) { "Scripts" } else { "bin" };
     let python = environment.join(folder).join("python");
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
@@ -76,7 +97,14 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             let venv = [OsStr::new("-m"), OsStr::new("venv"), environment.as_os_str()];
             step(&arguments.python, venv)?;
         }
-        step(&python, pip.iter().chain(&TOOLS))
+        if !arguments.orion {
+            return step(&python, pip.iter().chain(&TOOLS));
+        }
+        let torch = ["--retries=0", "--index-url", TORCH_FOR_THE_CPU, "torch", "torchvision"];
+        if let Err(error) = step(&python, pip.iter().chain(&torch)) {
+            println!("PyTorch comes from PyPI, libraries of CUDA included: {error:#}");
+        }
+        step(&python, pip.iter().chain(&ORION))
     };
     match prepare() {
         Err(error) if arguments.if_available => {
@@ -85,7 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
         other => other?,
     }
-    let clusters = !arguments.no_clusters && !arguments.no_tests;
+    let clusters = !arguments.no_clusters && !arguments.no_tests && !arguments.orion;
     if clusters {
         step(&python, pip.iter().chain(&CLUSTERS))?;
     }
@@ -123,8 +151,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     // From elsewhere than the package's sources, which hold no native module.
     tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).args(&arguments.pytest);
     tests.arg("--rootdir").arg(&package).arg("-c").arg(package.join("pyproject.toml"));
-    tests.arg(package.join("tests")).current_dir(&environment);
-    if clusters {
+    let which = if arguments.orion { "tests/test_orion.py" } else { "tests" };
+    tests.arg(package.join(which)).current_dir(&environment);
+    if arguments.orion {
+        // The tests fail where Orion is missing, instead of being left out.
+        tests.env("GIRIH_TEST_ORION", "1");
+    } else if clusters {
         // Tests of Ray fail where it is missing, instead of being left out.
         tests.env("GIRIH_TEST_RAY", "1");
     } else {
@@ -133,7 +165,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
     }
     let mut good = tests.status().context("pytest")?.success();
-    for example in EXAMPLES.iter().chain(if clusters { &CLUSTER_EXAMPLES[..] } else { &[] }) {
+    let (first, more) = match (arguments.orion, clusters) {
+        (true, _) => (&ORION_EXAMPLE[..], &[][..]),
+        (false, true) => (&EXAMPLES[..], &CLUSTER_EXAMPLES[..]),
+        (false, false) => (&EXAMPLES[..], &[][..]),
+    };
+    for example in first.iter().chain(more) {
         let mut run = Command::new(&python);
         run.arg(package.join("examples").join(example)).env("GIRIH_DEVICE", "cpu");
         println!("{example}");

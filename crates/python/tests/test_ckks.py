@@ -335,3 +335,33 @@ def test_bytes_pickles_and_sharing(ckks_client, ckks_keys, ckks_server, rng):
     parameters = ckks_client.parameters
     assert pickle.loads(pickle.dumps(parameters)) == parameters
     assert parameters.slots == 512 and "CKKS_D40" in ckks.Parameters.names()
+
+
+def test_a_set_of_ones_own_and_keys_for_its_lower_levels(rng):
+    made = {"log2_scale": 30, "auxiliary": 2, "levels": 3}
+    own = ckks.Parameters.generate("INSECURE_OWN", log2_degree=9, **made)
+    assert (own.slots, own.default_level, own.bootstraps) == (256, 3, False)
+    assert ckks.Parameters.from_toml(own.to_toml()) == own
+    with pytest.raises(girih.errors.ParameterError, match="INSECURE_"):
+        ckks.Parameters.generate("OWN", log2_degree=9, **made)
+    with pytest.raises(girih.errors.ParameterError, match="normal_levels"):
+        ckks.Parameters.generate("OWN", log2_degree=12, **made | {"levels": 10})
+    client = ckks.ClientKey.generate_seeded_for_tests(own, bytes(32))
+    every, low = (client.evaluation_keys(rotations=[1], level=level) for level in (None, 1))
+    assert low.nbytes < every.nbytes
+    values = rng.uniform(-1, 1, 256)
+    with ckks.ServerKey(low, device="cpu"):
+        x = client.encrypt(values)
+        near(client, x.adjust(1).rotate(1), np.roll(values, -1), 1e-3)
+        assert x.adjust(1).level == 1
+        with pytest.raises(girih.Error, match="level"):
+            x.rotate(1)
+
+
+def test_a_sign_of_given_degrees():
+    sign = ckks.CompositeSign.with_degrees(0.1, [7, 5])
+    assert [p.degree for p in sign.polynomials] == [7, 5]
+    first, second = sign.polynomials
+    assert sign(0.1) == pytest.approx(second(first(0.1))) == pytest.approx(1, abs=sign.error * 1.01)
+    with pytest.raises(girih.Error, match="odd"):
+        ckks.CompositeSign.with_degrees(0.1, [4])

@@ -153,6 +153,20 @@ impl CompositeSign {
         Ok(Self(Arc::new(compute(py, || approximation::CompositeSign::for_relu(error))?)))
     }
 
+    /// The composition of polynomials of these degrees, odd ones, that comes nearest to the sign
+    /// for |x| >= gap.
+    #[staticmethod]
+    fn with_degrees(py: Python<'_>, gap: f64, degrees: Vec<usize>) -> PyResult<Self> {
+        let made = compute(py, || approximation::CompositeSign::with_degrees(gap, &degrees))?;
+        Ok(Self(Arc::new(made)))
+    }
+
+    /// The polynomials, the first to be evaluated first.
+    #[getter]
+    fn polynomials(&self) -> Vec<Polynomial> {
+        self.0.polynomials().iter().map(|p| Polynomial(Arc::new(p.clone()))).collect()
+    }
+
     /// Levels that evaluating it takes.
     #[getter]
     fn levels(&self) -> usize {

@@ -686,6 +686,12 @@ impl CkksCiphertexts {
         self.one(py, &Operation::DropTo(level))
     }
 
+    /// The same vectors at a lower level and its scale, by one rounding: what operations do by
+    /// themselves with an operand of higher level.
+    fn adjust(&self, py: Python<'_>, level: usize) -> PyResult<Self> {
+        self.one(py, &Operation::Adjust(level))
+    }
+
     /// The same ciphertexts as vectors of so many slots: more repeat the vector, fewer are the
     /// promise that it repeats.
     fn with_slots(&self, py: Python<'_>, slots: usize) -> PyResult<Self> {

@@ -119,10 +119,11 @@ impl CkksClientKey {
 
     /// Makes evaluation keys, which are public, for what the server is to do: products, rotations
     /// by these amounts (left; negative: right), sums over so many slots, conjugation, products
-    /// with these matrices and maps, bootstrappings of so many slots.
+    /// with these matrices and maps, bootstrappings of so many slots. With `level` they serve
+    /// ciphertexts of at most that level, bootstrappings aside, and are smaller.
     #[pyo3(signature = (
         *, multiplication = true, rotations = Vec::new(), sums = Vec::new(), conjugation = false,
-        maps = Vec::new(), bootstrapping = None, progress = None
+        maps = Vec::new(), bootstrapping = None, level = None, progress = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn evaluation_keys(
@@ -134,9 +135,10 @@ impl CkksClientKey {
         conjugation: bool,
         maps: Vec<Bound<'_, PyAny>>,
         bootstrapping: Option<usize>,
+        level: Option<usize>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<CkksEvaluationKeys> {
-        let wanted = Wanted { multiplication, rotations, sums, conjugation, bootstrapping };
+        let wanted = Wanted { multiplication, rotations, sums, conjugation, bootstrapping, level };
         let kinds = wanted.kinds(self.0.set(), &maps)?;
         let keys = supervise(py, progress, |progress| {
             ckks::EvaluationKeys::generate(&self.0, kinds, progress)

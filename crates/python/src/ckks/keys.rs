@@ -5,7 +5,7 @@ use super::sets::CkksParameters;
 use crate::errors::Failure;
 use crate::wire::{self, Digest};
 use girih::ckks::keys::SwitchingKeySource;
-use girih::ckks::{self, KeyKind, server::Bootstrapping};
+use girih::ckks::{self, KeyKind, KeyRange, server::Bootstrapping};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub struct Wanted {
     pub conjugation: bool,
     /// Bootstrappings of so many slots.
     pub bootstrapping: Option<usize>,
+    /// The highest level of what is computed besides bootstrappings; all if none.
+    pub level: Option<usize>,
 }
 
 impl Wanted {
@@ -37,7 +39,7 @@ impl Wanted {
         &self,
         set: &ckks::CkksParameters,
         maps: &[Bound<'_, PyAny>],
-    ) -> PyResult<Vec<KeyKind>> {
+    ) -> PyResult<Vec<KeyRange>> {
         let mut rotations = self.rotations.clone();
         for &width in &self.sums {
             if !width.is_power_of_two() || width > set.slots() {
@@ -61,13 +63,24 @@ impl Wanted {
             rotations.iter().filter_map(|&by| KeyKind::rotation(set, by)).collect();
         kinds.extend(self.multiplication.then_some(KeyKind::Multiplication));
         kinds.extend(self.conjugation.then(|| KeyKind::conjugation(set)));
+        let level = self.level.unwrap_or(usize::MAX);
+        let mut ranges: Vec<KeyRange> = kinds.into_iter().map(|kind| kind.up_to(level)).collect();
         if let Some(slots) = self.bootstrapping {
-            kinds.extend(Bootstrapping::default().keys(set, slots).map_err(Failure::from)?);
+            let how = Bootstrapping::default();
+            ranges.extend(
+                match self.level {
+                    None => how
+                        .keys(set, slots)
+                        .map(|kinds| kinds.into_iter().map(Into::into).collect()),
+                    Some(_) => how.keys_by_level(set, slots),
+                }
+                .map_err(Failure::from)?,
+            );
         }
-        if kinds.is_empty() {
+        if ranges.is_empty() {
             return Err(Failure::mismatch("there is nothing to make keys for").into());
         }
-        Ok(kinds)
+        Ok(ranges)
     }
 }
 

@@ -61,6 +61,8 @@ pub enum Operation {
     MetaBootstrap(u32, Bootstrapping),
     /// To a lower level.
     DropTo(usize),
+    /// To the canonical scale of a lower level.
+    Adjust(usize),
     /// The same ciphertexts with so many slots.
     WithSlots(usize),
     /// The same ciphertexts with the promise that no slot is larger.
@@ -113,6 +115,7 @@ macro_rules! call {
             Operation::Bootstrap(how) => $on.bootstrap_with(&$x[0], how),
             Operation::MetaBootstrap(bits, how) => $on.meta_bootstrap(&$x[0], *bits, how),
             Operation::DropTo(level) => $on.drop_to(&$x[0], *level),
+            Operation::Adjust(level) => $on.adjust(&$x[0], *level),
             Operation::WithSlots(slots) => $with_slots(*slots),
             Operation::WithMagnitude(magnitude) => $with_magnitude(*magnitude),
         }

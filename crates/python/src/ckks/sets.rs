@@ -25,6 +25,42 @@ impl CkksParameters {
         Ok(Self(compute(py, || ckks::CkksParameters::from_toml(text))?))
     }
 
+    /// Finds primes for a scale, a depth and a degree, without bootstrapping: a set of `levels`
+    /// levels, or of as many as `security` bits (128, 192 or 256) allow. Level 0 has `headroom`
+    /// bits beyond the scale. More `auxiliary` primes make keys of fewer parts, and cost security.
+    /// A name that begins with INSECURE_ says that the set need not be secure.
+    #[staticmethod]
+    #[pyo3(signature = (
+        name, *, log2_degree, log2_scale, auxiliary, levels = None, headroom = 10.0,
+        security = 128, description = None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn generate(
+        py: Python<'_>,
+        name: String,
+        log2_degree: u32,
+        log2_scale: f64,
+        auxiliary: usize,
+        levels: Option<usize>,
+        headroom: f64,
+        security: u32,
+        description: Option<String>,
+    ) -> PyResult<Self> {
+        let request = ckks::params::GeneratorRequest {
+            name,
+            description: description.unwrap_or_default(),
+            log2_degree,
+            log2_scale,
+            normal_levels: levels,
+            headroom,
+            prime_bits: 31,
+            auxiliary,
+            security,
+            bootstrapping: None,
+        };
+        Ok(Self(wait(py, move || request.generate())?))
+    }
+
     /// Names of the published sets.
     #[staticmethod]
     fn names(py: Python<'_>) -> PyResult<Vec<String>> {

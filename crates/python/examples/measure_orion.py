@@ -1,0 +1,94 @@
+"""Orion's example networks on the same weights and images, by girih and by Orion's own library.
+
+python measure_orion.py [mlp lola lenet] [--device cpu] [--images 5]: the time of the fastest image,
+and the largest error of a score against the network in the clear. The first image of each is told
+apart: keys and encoded weights are made then.
+"""
+
+import argparse
+import contextlib
+import io
+import multiprocessing
+import time
+import warnings
+
+import girih.orion
+
+warnings.filterwarnings("ignore")
+
+import orion
+import orion.models
+import torch
+
+NETWORKS = {
+    "mlp": (orion.models.MLP, 13, [29] + [26] * 5, 26),
+    "lola": (orion.models.LoLA, 13, [29] + [26] * 5, 26),
+    "lenet": (orion.models.LeNet, 14, [44] + [34] * 7, 34),
+}
+
+
+def config(log_n, log_q, log_scale):
+    """As in Orion's own examples: N real slots of the conjugate-invariant ring."""
+    return {
+        "ckks_params": {
+            "LogN": log_n,
+            "LogQ": log_q,
+            "LogP": [log_q[0], log_q[0]],
+            "LogScale": log_scale,
+            "H": 1 << log_n,
+            "RingType": "ConjugateInvariant",
+        },
+        "orion": {"margin": 2, "embedding_method": "hybrid", "debug": False},
+    }
+
+
+def measure(name, back_end, device, images):
+    if back_end == "girih":
+        girih.orion.install(device=device)
+    kind, *numbers = NETWORKS[name]
+    torch.manual_seed(1)
+    net = kind()
+    calibration = torch.utils.data.TensorDataset(torch.randn(64, 1, 28, 28), torch.zeros(64))
+    started = time.perf_counter()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        orion.init_scheme(config(*numbers))
+        net.eval()
+        inputs = torch.randn(images + 1, 1, 1, 28, 28).clamp(-4, 4)
+        clear = [net(x).detach().flatten() for x in inputs]
+        orion.fit(net, torch.utils.data.DataLoader(calibration, batch_size=1))
+        net.eval()
+        level = orion.compile(net)
+        net.he()
+    compiled = time.perf_counter() - started
+    times, worst = [], 0.0
+    for x, expected in zip(inputs, clear):
+        encrypted = orion.encrypt(orion.encode(x, level))
+        started = time.perf_counter()
+        scores = net(encrypted)
+        values = scores.decrypt().decode().flatten()[: expected.numel()]
+        times.append(time.perf_counter() - started)
+        worst = max(worst, (values - expected).abs().max().item())
+    return compiled, times[0], min(times[1:]), worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("networks", nargs="*", default=["mlp", "lola", "lenet"])
+    parser.add_argument("--device")
+    parser.add_argument("--images", type=int, default=5)
+    arguments = parser.parse_args()
+    for name in arguments.networks:
+        for back_end in ("girih", "lattigo"):
+            # Orion's library serves one scheme a process.
+            with multiprocessing.get_context("spawn").Pool(1) as process:
+                given = (name, back_end, arguments.device, arguments.images)
+                compiled, first, fastest, worst = process.apply(measure, given)
+            print(
+                f"{name}, {back_end}: compiled in {compiled:.2f} s, first image {first:.2f} s, "
+                f"then {1e3 * fastest:.0f} ms, scores within {worst:.1e}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
