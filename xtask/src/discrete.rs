@@ -101,7 +101,11 @@ impl Job {
                 Ok(Self { table: Some(table), inputs: 1, below: p, modulus: p, order })
             }
             other => {
-                bail!("--op {}: sets for numbers take lookup, gate, aes and circuit", name(other))
+                bail!(
+                    "--op {}: sets for numbers take lookup, gate, aes, circuit, and operations of \
+                     integers such as add64",
+                    name(other)
+                )
             }
         }
     }

@@ -40,6 +40,12 @@ impl Expected {
         self.tail.quantile((-100f64).exp2())
     }
 
+    /// Of a weighted sum, however its terms depend on each other.
+    pub(crate) fn of_sum(terms: &[(i64, &Self)]) -> Self {
+        let (deviation, tail) = Forecast::sum(terms);
+        Self { deviation, tail }
+    }
+
     /// The larger of both, everywhere.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {

@@ -14,11 +14,13 @@
 //! | `failure`, [`Forecast`] | how likely a look-up is wrong |
 //! | `keys`, `numbers` | keys of one user, and encrypted numbers |
 //! | [`ServerKey`] | keys on a device: sums, look-ups, gates |
+//! | [`integer`] | arrays of integers, a digit a ciphertext |
 
 mod error;
 mod exponential;
 mod failure;
 mod forecast;
+pub mod integer;
 mod keys;
 mod noise;
 mod numbers;

@@ -51,6 +51,28 @@
 //! # }
 //! ```
 //!
+//! # Integers
+//!
+//! [`integer`] has arrays of integers of 2 to 128 bits with Rust's wrapping arithmetic, a digit of
+//! two bits a ciphertext. They have the methods of those over TFHE ([`crate::integer`]).
+//!
+//! ```
+//! use girih::discrete::integer::{FheUint, Integers};
+//! use girih::discrete::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let set = DiscreteParameters::by_name("INSECURE_DISCRETE_4_N10")?;
+//! # let client = ClientKey::generate(&set)?;
+//! # let keys = EvaluationKeys::generate(&client, &NoProgress)?;
+//! let integers = Integers::new(Device::open("cpu")?.load(&keys)?)?;
+//! let a = integers.upload(&FheUint::<8>::encrypt(&client, &[7u8, 200])?)?;
+//! let b = integers.upload(&FheUint::<8>::encrypt(&client, &[9u8, 100])?)?;
+//! let sum = (&a + &b)?;
+//! assert_eq!(integers.download(&sum)?.decrypt(&client)?, [16, 44]);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Failures
 //!
 //! Every look-up is counted before it runs. What would be wrong with a probability above 2^-128,
@@ -63,7 +85,7 @@ use crate::device::{Device, LoadKeys, LoadOptions, Progress};
 pub use girih_discrete::{
     ClientKey, DEFAULT_LIMIT, DiscreteLiteral, DiscreteParameters, EncryptedNumbers, Error,
     EvaluationKeys, Gate, KeyId, LookupNoise, MAX_MODULUS, MAX_VALUE, PublicKey, Result, ServerKey,
-    Table, Wires, params,
+    Table, Wires, integer, params,
 };
 
 /// What a program of this scheme alone needs: [`crate::prelude`], and keys and gates by their

@@ -12,9 +12,11 @@ pub use arguments::{Arguments, Slots, Sweep, TransformChoice};
 pub use batches::{TABLE_BATCH, batch_size};
 pub use gates::{load, measure};
 pub use keys::{repack, seed_bytes};
-pub use operation::{CkksOperation, DiscreteOperation, GateOperation, Operation, name};
+pub use operation::{
+    CkksOperation, DiscreteOperation, GateOperation, IntegerOperation, Operation, name,
+};
 
-use crate::{ckks, discrete, wide};
+use crate::{ckks, discrete, slot_integers, wide};
 use anyhow::{Result, bail};
 
 /// The bench of the scheme and the kind of operation that are asked for.
@@ -25,6 +27,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             Operation::Discrete(op @ (DiscreteOperation::Aes | DiscreteOperation::Circuit)) => {
                 wide::run(arguments, &set, op)
             }
+            Operation::Integer(op) => slot_integers::run(arguments, &set, op),
             _ => discrete::run(arguments, &set),
         };
     }

@@ -62,6 +62,7 @@ pub enum IntegerOperation {
     /// Encrypted integers: a quotient.
     Div64,
     /// Encrypted integers: less than.
+    #[value(alias = "less64")]
     Cmp64,
     /// Encrypted integers: AND of every bit.
     Bitand64,

@@ -232,3 +232,28 @@ impl Drop for Background {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poly::rows;
+
+    #[test]
+    fn what_saves_most_is_first() {
+        let launch = |work| ReadyLaunch { work, ..rows::general_launch(11) };
+        let order = |launches, calls| {
+            let order = Order::new(launches);
+            order.ran(calls);
+            order
+        };
+        // Launches of one text have one kernel.
+        let (twice, often) = (order(vec![launch(30), launch(30)], 0), order(vec![launch(20)], 3));
+        assert_eq!((twice.first.len(), twice.saving(), often.saving()), (1, 60.0, 80.0));
+        let other = ReadyLaunch { work: 60, ..rows::general_launch(12) };
+        let two = order(vec![launch(40), other], 0);
+        assert_eq!((two.first.len(), two.saving()), (2, 50.0));
+        assert!(two.take().is_some() && two.saving() == 100.0 && !two.is_ready());
+        two.give_up();
+        assert!(two.take().is_some() && two.take().is_none() && !two.is_ready());
+    }
+}

@@ -94,6 +94,11 @@ impl Wires {
         Expected { deviation: self.deviation, tail: self.tail.clone() }
     }
 
+    /// The same numbers, of which a smaller range is known.
+    pub(crate) fn within(self, low: i64, high: i64) -> Self {
+        Self { range: (self.range.0.max(low), self.range.1.min(high)), ..self }
+    }
+
     /// Some of the batch, as a batch of their own.
     ///
     /// # Errors
