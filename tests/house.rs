@@ -147,6 +147,28 @@ fn manifests_keep_to_the_arrows() {
     assert_none(wrong);
 }
 
+/// TFHE-rs has a licence of its own and wants a newer Rust: nothing of the workspace needs it.
+#[test]
+fn the_workspace_knows_no_tfhe_rs() {
+    let needs = |line: &str| {
+        let name = line.split([' ', '.', '=']).next().unwrap_or_default();
+        ["girih-tfhe-rs", "tfhe"].contains(&name).then(|| "this needs TFHE-rs".to_owned())
+    };
+    let own = ["crates/tfhe-rs", "benches/peers/tfhe_rs"].map(|folder| root().join(folder));
+    let workspace = read(&root().join("Cargo.toml"));
+    for folder in ["crates/tfhe-rs", "benches/peers/tfhe_rs"] {
+        let manifest = read(&root().join(folder).join("Cargo.toml"));
+        assert!(workspace.contains(&format!("\"{folder}\"")), "{folder} is not left out");
+        assert!(manifest.lines().any(|line| line == "[workspace]"), "{folder} is no workspace");
+        assert!(manifest.lines().any(|line| needs(line).is_some()), "{folder} needs no TFHE-rs");
+    }
+    let folders = ["crates", "tests", "fuzz", "benches", "xtask", "cuda", "shaders"];
+    let manifests = folders.iter().flat_map(|folder| files(&root().join(folder))).filter(|path| {
+        path.ends_with("Cargo.toml") && !own.iter().any(|folder| path.starts_with(folder))
+    });
+    assert_none(complaints(manifests.chain([root().join("Cargo.toml")]), needs));
+}
+
 /// What a program reaches of a family without naming it:
 /// what `girih_backend` exports of it at its root.
 fn at_the_root(family: &str) -> BTreeSet<String> {

@@ -3,14 +3,15 @@
 use crate::drivers;
 use crate::nvcc::{self, Nvcc};
 use crate::poly_kernels::{self, PolyKernel};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use girih::ckks::CkksParameters;
 use girih::tfhe::ParameterSet;
 use girih::{BackendError, PlanRequest};
+use girih_backend::DeviceLimits;
 use girih_cuda::{BLIND_ROTATE, BLIND_ROTATE_SPREAD, Source, Variant};
 use girih_wgpu::Vendor;
 use std::collections::{BTreeSet, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -42,6 +43,14 @@ pub struct Arguments {
     /// Whose compiler the WGSL kernels of gates are planned for: nvidia, amd or intel.
     #[arg(long, value_name = "NAME", value_parser = vendor, default_value = "nvidia")]
     vendor: Vendor,
+    /// Instead of checks, compile the CUDA kernels by NVRTC and put them into DIR, where devices of
+    /// these architectures find them that run with GIRIH_KERNELS=DIR.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["wgsl_only", "nvcc"])]
+    bundle: Option<PathBuf>,
+    /// Multiprocessors of the devices, on which plans depend [default: those of the largest card of
+    /// an architecture, 1 where nothing is made to run].
+    #[arg(long, value_name = "N", requires = "bundle")]
+    multiprocessors: Option<usize>,
     /// Leave the CUDA kernels out.
     #[arg(long)]
     wgsl_only: bool,
@@ -75,6 +84,9 @@ const PACKINGS: [(&str, usize); 6] =
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let sets = sets(&arguments.set)?;
+    if let Some(folder) = &arguments.bundle {
+        return bundle(arguments, &sets, folder);
+    }
     if drivers::wanted(&arguments.drivers) {
         return drivers::run(&arguments.drivers, &sets, &degrees(arguments)?);
     }
@@ -183,6 +195,56 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
         name => Nvcc::at(name.clone().unwrap_or_else(|| "nvcc".into()))?,
     };
     println!("CUDA: compiled by {nvcc}");
+    let all = jobs(arguments, sets, |_| 1)?;
+    let width = all.iter().map(|job| job.name.len() + 2).max().unwrap_or(0).max(10);
+    println!(
+        "{:<width$}{:<22}{:<8}{:>10}{:>8}{:>8}{:>10}",
+        "variant", "kernel", "arch", "registers", "stack", "spills", "shared"
+    );
+    each(&all, |job| report(&nvcc, job, width))
+}
+
+/// Kernels of the sets, compiled as a device would, into a folder.
+fn bundle(arguments: &Arguments, sets: &[ParameterSet], folder: &Path) -> Result<bool> {
+    let own = |capability: u32| arguments.multiprocessors.unwrap_or(multiprocessors(capability));
+    let all = jobs(arguments, sets, own)?;
+    let shipped = Mutex::new(HashSet::new());
+    let good = each(&all, |job| {
+        for (source, _) in &job.sources {
+            let new = (source.whole_text(), job.capability);
+            if !shipped.lock().unwrap_or_else(PoisonError::into_inner).insert(new) {
+                continue;
+            }
+            let cubin = girih_cuda::compile(source, job.capability, |note| eprintln!("{note}"))?;
+            girih_cuda::ship(folder, source, job.capability, &cubin)
+                .with_context(|| folder.display().to_string())?;
+        }
+        Ok(true)
+    })?;
+    let count = shipped.into_inner().unwrap_or_else(PoisonError::into_inner).len();
+    println!("{count} kernels are in {}: run with GIRIH_KERNELS={0}", folder.display());
+    Ok(good)
+}
+
+/// Of the data centre's card of an architecture, or else of the largest one.
+fn multiprocessors(capability: u32) -> usize {
+    match capability {
+        80 => 108,
+        86 => 84,
+        89 => 142,
+        90 => 132,
+        100 => 148,
+        120 => 188,
+        _ => 1,
+    }
+}
+
+/// What is compiled, on devices of so many multiprocessors.
+fn jobs<'a>(
+    arguments: &'a Arguments,
+    sets: &[ParameterSet],
+    multiprocessors: impl Fn(u32) -> usize,
+) -> Result<Vec<Job<'a>>> {
     let mut all: Vec<Job> = Vec::new();
     for (arch, capability) in &arguments.arch {
         for set in sets {
@@ -201,14 +263,19 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
                 }
             };
             for mut variant in variants {
-                // Key switch and combine come with every variant of a set and are the same.
-                variant
-                    .sources
-                    .retain(|source| rotates(source.file.name) || seen.insert(source.file.name));
-                all.push(Job::of(arch, variant));
+                // Key switch and combine come with every variant of a set and are the same but for
+                // constants that they do not read.
+                let has_all = arguments.bundle.is_some();
+                variant.sources.retain(|source| {
+                    has_all || rotates(source.file.name) || seen.insert(source.file.name)
+                });
+                all.push(Job::of(arch, *capability, variant));
             }
         }
-        let limits = girih_cuda::limits_of(*capability);
+        let limits = DeviceLimits {
+            multiprocessors: multiprocessors(*capability),
+            ..girih_cuda::limits_of(*capability)
+        };
         for name in arguments.ckks_set.iter().filter(|n| *n != "none") {
             let set = CkksParameters::by_name(name)?;
             let kernels = poly_kernels::kernels(
@@ -217,23 +284,27 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
                 &limits,
                 &girih_cuda::poly_plan(&limits),
             )?;
-            let job =
-                |k: PolyKernel| Job { arch, name: k.name, sources: vec![(k.source, k.shared)] };
+            let job = |k: PolyKernel| Job {
+                arch,
+                capability: *capability,
+                name: k.name,
+                sources: vec![(k.source, k.shared)],
+            };
             all.extend(kernels.into_iter().map(job));
         }
     }
-    let width = all.iter().map(|job| job.name.len() + 2).max().unwrap_or(0).max(10);
-    println!(
-        "{:<width$}{:<22}{:<8}{:>10}{:>8}{:>8}{:>10}",
-        "variant", "kernel", "arch", "registers", "stack", "spills", "shared"
-    );
+    Ok(all)
+}
+
+/// Does all jobs; whether all were good.
+fn each(all: &[Job<'_>], compile: impl Fn(&Job<'_>) -> Result<bool> + Sync) -> Result<bool> {
     // One compiler a core; whatever one finds, the others are still heard.
     let (next, good) = (AtomicUsize::new(0), Mutex::new(Ok(true)));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some(job) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let compiled = report(&nvcc, job, width);
+                    let compiled = compile(job);
                     let mut good = good.lock().unwrap_or_else(PoisonError::into_inner);
                     *good = match (std::mem::replace(&mut *good, Ok(true)), compiled) {
                         (Ok(before), Ok(now)) => Ok(before && now),
@@ -254,12 +325,13 @@ fn rotates(file: &str) -> bool {
 /// Sources to compile for one architecture, with the bytes of shared memory that launches add.
 struct Job<'a> {
     arch: &'a str,
+    capability: u32,
     name: String,
     sources: Vec<(Source, usize)>,
 }
 
 impl<'a> Job<'a> {
-    fn of(arch: &'a str, variant: Variant) -> Self {
+    fn of(arch: &'a str, capability: u32, variant: Variant) -> Self {
         // Tiles of a key switch are sized at launch.
         let tile = |file: &str| if rotates(file) { variant.plan.shared_bytes } else { 0 };
         let sources = variant
@@ -267,13 +339,13 @@ impl<'a> Job<'a> {
             .into_iter()
             .map(|source| (tile(source.file.name), source))
             .map(|(bytes, source)| (source, bytes));
-        Self { arch, name: variant.name, sources: sources.collect() }
+        Self { arch, capability, name: variant.name, sources: sources.collect() }
     }
 }
 
 /// Compiles the sources of a job and prints what their kernels take.
 fn report(nvcc: &Nvcc, job: &Job<'_>, width: usize) -> Result<bool> {
-    let Job { arch, name, sources } = job;
+    let Job { arch, name, sources, .. } = job;
     let mut good = true;
     for (source, launch_bytes) in sources {
         match nvcc.compile(source, arch)? {

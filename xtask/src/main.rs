@@ -36,6 +36,7 @@ mod slot_integers;
 mod soak;
 mod table;
 mod test;
+mod tfhe_rs;
 mod thousands;
 mod timeline;
 mod tune;
@@ -67,6 +68,8 @@ enum Command {
     Example(example::Arguments),
     /// Run all tests: unit, property, vectors, and the conformance suite on every device found.
     Test(test::Arguments),
+    /// Build and test the crate for clients of TFHE-rs, which is no part of the workspace.
+    TfheRs(tfhe_rs::Arguments),
     /// Compile or translate every GPU kernel in use, without a GPU, and print what it takes.
     Kernels(kernels::Arguments),
     /// Check that everything but CUDA compiles for a browser, where the toolchain has the target.
@@ -152,6 +155,7 @@ fn main() -> ExitCode {
         Command::FirstResult(arguments) => first_result::run(&arguments),
         Command::Example(arguments) => example::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::TfheRs(arguments) => tfhe_rs::run(&arguments),
         Command::Wasm(arguments) => wasm::run(&arguments),
         Command::Web(arguments) => web::run(&arguments),
         Command::Python(arguments) => python::run(&arguments),

@@ -6,6 +6,7 @@ use crate::opened::Opened;
 use crate::poly::{PROGRAMS, PolyKnobs};
 use crate::runtime::gpu::{self, Gpu, GpuFacts};
 use crate::runtime::machine::Queue;
+use crate::runtime::shipped;
 use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, Result, Transform, bootstrap, poly,
 };
@@ -68,6 +69,9 @@ impl CudaBackend {
                 .ok_or_else(|| no_device("CUDA devices are named cuda:0, cuda:1, ..".into()))?,
             None => return Err(no_device("CUDA devices are named cuda:0, cuda:1, ..".into())),
         };
+        if let Some(why) = shipped::refusal() {
+            return Err(no_device(why));
+        }
         let count = gpu::count_devices()?;
         if ordinal >= count {
             return Err(no_device(format!("this machine has {count} CUDA devices")));

@@ -12,6 +12,7 @@
 //! | `machine` | what runs kernels, a GPU or the host in its place: memory, queues, launches |
 //! | `gpu` | driver calls: a stream for each queue, pinned staging |
 //! | `compile` | NVRTC and the cache of cubins |
+//! | `shipped` | a folder of cubins that were compiled ahead |
 //! | `order` | which work a call has to wait for |
 //! | `spans` | when the device did what, for `girih_backend::timeline` |
 //! | `limited` | another machine with less memory |
@@ -43,4 +44,5 @@ pub use device::{CudaBackend, enumerate};
 pub use emulated_backend::EmulatedBackend;
 pub use poly::{PolyKnobs, kernel_sources as poly_kernel_sources, plan as poly_plan};
 pub use runtime::compile::{CompileError, compile};
+pub use runtime::shipped::{KERNELS_VARIABLE, ship};
 pub use runtime::source::{CONSTANTS, Header, KernelFile, Source};

@@ -148,10 +148,20 @@ fn tiers() {
         let options = PolyOptions::of(plan).with_specialise(Specialise::Never);
         check_by(&backend, &program, &options, &format!("2^{log2_degree}, seed {seed}, never"));
     }
-    let program = random_program(11, 7, 2);
-    let plan = backend.poly().unwrap().plan(program.program.ring());
-    let options = PolyOptions::of(plan).with_specialise(Specialise::Background);
-    check_by(&backend, &program, &options, "2^11, changing over");
+}
+
+/// A routine that is forgotten, and a device that is closed, before kernels of their own are there.
+#[test]
+fn kernels_that_nobody_wants_any_more() {
+    let backend = EmulatedBackend::new().unwrap();
+    let RandomProgram { program, residents, keep, .. } = random_program(4, 7, 2);
+    let choices = PolyOptions::default().with_specialise(Specialise::Background).choices;
+    let device = backend.poly().unwrap().open_by(program.ring().clone(), &choices).unwrap();
+    let loaded = device.load(&residents, &NoProgress).unwrap();
+    let plan = backend.poly().unwrap().plan(program.ring());
+    let schedule = Arc::new(lower(&program, &plan, &keep).unwrap());
+    let [forgotten, _closed] = [(); 2].map(|()| device.prepare(&schedule, &loaded).unwrap());
+    device.forget(forgotten);
 }
 
 /// A division in front of a conversion to more primes: both in one tile, whose sums take the places

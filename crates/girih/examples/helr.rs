@@ -47,6 +47,10 @@ pub(crate) struct Arguments {
     /// Iterations, one minibatch each.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=60))]
     iterations: u16,
+    /// Wait for all kernels before an iteration is timed, so that what is done once for all runs is
+    /// left out.
+    #[arg(long)]
+    warm: bool,
 }
 
 /// Weights are kept divided by this, so that they and margins stay in [-1, 1].
@@ -242,6 +246,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (mut refreshes, mut iterates) = (HashMap::new(), HashMap::new());
     // What is recorded once for all trainings of a size does not count as time of this one.
     let mut timed = |recording: &Recording, inputs: &[&Ciphertexts], vectors: &[&[f64]]| {
+        if arguments.warm {
+            server.engine().settle()?;
+        }
         let start = Instant::now();
         let outputs = recording.run_with(inputs, vectors)?;
         server.synchronize()?;

@@ -43,6 +43,10 @@ pub(crate) struct Arguments {
     /// A layer may move a number by 2^-bits of the range.
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u8).range(5..=20))]
     bits: u8,
+    /// Wait for all kernels before a layer is timed, so that what is done once for all runs is left
+    /// out.
+    #[arg(long)]
+    warm: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -81,14 +85,16 @@ struct Sorter<'a> {
     /// The large steps, the same for all layers: recorded when they are first wanted.
     refreshing: Option<Recording>,
     signing: Option<Recording>,
+    /// Whether kernels of recordings' own are waited for before these are timed.
+    warm: bool,
     /// How long recordings ran; what making them takes is not in it.
     spent: Duration,
 }
 
 impl<'a> Sorter<'a> {
     fn new(server: &'a ServerKey, how: Bootstrapping, sign: &'a CompositeSign) -> Self {
-        let off = sign.relu_error();
-        Self { server, how, sign, off, refreshing: None, signing: None, spent: Duration::ZERO }
+        let (off, spent) = (sign.relu_error(), Duration::ZERO);
+        Self { server, how, sign, off, refreshing: None, signing: None, warm: false, spent }
     }
 
     /// One layer. Two of its steps depend on the layer, and these are small.
@@ -138,6 +144,9 @@ impl<'a> Sorter<'a> {
         recording: &Recording,
         inputs: &[&Ciphertexts],
     ) -> girih::ckks::Result<Ciphertexts> {
+        if self.warm {
+            self.server.engine().settle()?;
+        }
         let start = Instant::now();
         let result = recording.run(inputs)?.remove(0);
         self.server.synchronize()?;
@@ -257,6 +266,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Whoever computes.
     let how = bootstrapping(server.set());
     let mut sorter = Sorter::new(server, how, &sign);
+    sorter.warm = arguments.warm;
     for layer in &layers {
         x = sorter.layer(&x, layer)?;
     }

@@ -139,7 +139,7 @@
 //! **Vectors of numbers** ([`ckks`]): sums, products, rotations, polynomials and functions of
 //! encrypted real and complex vectors, approximately, and bootstrapping.
 //!
-//! **Integers** ([`integer`]): arrays of encrypted numbers of 4 to 128 bits, with Rust's wrapping
+//! **Integers** ([`integer`]): arrays of encrypted numbers of 2 to 128 bits, with Rust's wrapping
 //! arithmetic:
 //!
 //! ```

@@ -43,11 +43,7 @@ impl<T: Integer> std::fmt::Debug for CompressedIntegers<T> {
 
 /// Values of a message of so many digits, or of a condition.
 fn modulus<T: Integer>(joined: usize) -> u64 {
-    if is_condition::<T>() { 2 } else { (RADIX as u64).pow(joined as u32) }
-}
-
-fn is_condition<T: Integer>() -> bool {
-    T::values().contains(CONDITION)
+    if T::IS_CONDITION { 2 } else { (RADIX as u64).pow(joined as u32) }
 }
 
 impl Integers {
@@ -67,7 +63,7 @@ impl Integers {
         let of = |joined: usize| {
             let modulus = modulus::<T>(joined);
             // What a digit of 1 (a condition that holds) is to be, in steps around the circle.
-            let unit = STATES / modulus as i32 / if is_condition::<T>() { CONDITION } else { 1 };
+            let unit = STATES / modulus as i32 / if T::IS_CONDITION { CONDITION } else { 1 };
             let messages = self.join(&array, joined, unit)?;
             let results = self.server().compress(&messages, modulus)?;
             Ok(CompressedIntegers { results, len: array.count, joined, kind: PhantomData })
@@ -117,7 +113,7 @@ impl<T: Integer> CompressedIntegers<T> {
                 .map(|i| {
                     let (d, e) = (i % T::digits(), i / T::digits());
                     let message = messages[d / self.joined * self.len + e];
-                    if is_condition::<T>() {
+                    if T::IS_CONDITION {
                         return message * CONDITION as u64;
                     }
                     message >> (2 * (d % self.joined)) & (RADIX as u64 - 1)

@@ -1,6 +1,6 @@
 //! What operations cost, by recording them.
 
-use crate::operations::{Logic, Move, Operand, Operation, Order, Request, record};
+use crate::operations::{Count, Logic, Move, Operand, Operation, Order, Request, record};
 use crate::record::{DigitState, Values};
 use crate::run::{budget, digit_values, log2_failure};
 use crate::{CONDITION, Error, Result};
@@ -25,7 +25,7 @@ pub struct Cost {
 }
 
 /// How operations of the table are named, and what they are.
-fn operations() -> [(&'static str, Vec<Operation>, bool); 20] {
+fn operations() -> [(&'static str, Vec<Operation>, bool); 23] {
     use Operation as Op;
     let one = |operation| vec![operation];
     [
@@ -49,8 +49,18 @@ fn operations() -> [(&'static str, Vec<Operation>, bool); 20] {
         ("a - b and overflow", one(Op::SubtractOverflowing), false),
         ("a * b and overflow", one(Op::MultiplyOverflowing), false),
         ("abs", one(Op::Absolute), true),
+        ("count_ones, count_zeros", one(Op::Count(Count::Ones, COUNT_DIGITS)), false),
+        (
+            "leading_zeros, ilog2 and the like",
+            one(Op::Count(Count::LeadingZeros, COUNT_DIGITS)),
+            false,
+        ),
+        ("sum of 8 numbers", one(Op::Sum), false),
     ]
 }
+
+/// Digits of a count of bits, 32 bits.
+const COUNT_DIGITS: usize = 16;
 
 /// The widths of the table.
 const BITS: [u32; 5] = [8, 16, 32, 64, 128];
@@ -99,9 +109,12 @@ fn cost(
             Operation::Select => {
                 vec![digits(Values::from_iter([0, CONDITION]), 1), number(), number()]
             }
-            Operation::Clean | Operation::Negate | Operation::Absolute | Operation::Move(..) => {
-                vec![given.take().unwrap_or_else(number)]
-            }
+            Operation::Clean
+            | Operation::Negate
+            | Operation::Absolute
+            | Operation::Move(..)
+            | Operation::Count(..) => vec![given.take().unwrap_or_else(number)],
+            Operation::Sum => (0..8).map(|_| number()).collect(),
             _ => vec![number(), number()],
         };
         let program = record(&Request { operation: step, signed, operands }, budget)?;

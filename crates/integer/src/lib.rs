@@ -1,4 +1,4 @@
-//! Encrypted integers: [`FheUint`] and [`FheInt`] of 4 to 128 bits, [`FheBool`].
+//! Encrypted integers: [`FheUint`] and [`FheInt`] of 2 to 128 bits, [`FheBool`].
 //!
 //! ```
 //! use girih_backend::{LoadOptions, NoProgress};

@@ -61,6 +61,34 @@ impl Array {
         }
         Ok(Some(self.run(Operation::Clean, false, &[])?))
     }
+
+    /// Elements in any order, and as often as wanted: copies on the device.
+    pub fn take(&self, elements: &[usize]) -> Result<Self> {
+        if let Some(&beyond) = elements.iter().find(|&&e| e >= self.count) {
+            return mismatch(format!("element {beyond} of an array of {}", self.count));
+        }
+        if elements.is_empty() {
+            return mismatch("no element: an array has at least one");
+        }
+        let server = &self.inner.server;
+        let log2_modulus = server.set().shape().log2_stored_modulus();
+        let words = server.allocate(self.digits.len() * elements.len())?;
+        let places = (0..self.digits.len())
+            .flat_map(|digit| elements.iter().map(move |&element| digit * self.count + element));
+        let copies: Vec<LinearJob> = places
+            .enumerate()
+            .map(|(to, from)| {
+                let term = Term { ciphertext: self.words.at(from), weight: 1 };
+                let input = Combination::new(&[term], 0, log2_modulus);
+                LinearJob { input, log2_output_modulus: log2_modulus, output: words.at(to) }
+            })
+            .collect();
+        server.engine().combine(&copies)?;
+        let words = words.with_plaintext_modulus(self.words.plaintext_modulus());
+        let words = Arc::new(words.with_variance(self.words.variance())?);
+        let (inner, digits) = (Arc::clone(&self.inner), self.digits.clone());
+        Ok(Self { inner, words, count: elements.len(), digits })
+    }
 }
 
 /// What [`Integers`](crate::Integers) share: the server key, and the programs that are loaded.

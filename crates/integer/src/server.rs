@@ -6,7 +6,7 @@ use crate::run::{Array, Inner, MOST_JOBS, budget, log2_failure, unit};
 use crate::sets::{LEAST_NORM, check_packing};
 use crate::types::Integer;
 use crate::{Error, MESSAGE_BITS, PLAINTEXT, Result, error::mismatch};
-use girih_backend::{Combination, LinearJob, Operand, Progress};
+use girih_backend::Progress;
 use girih_tfhe::{CentredTable, KeyId, LweCiphertexts, ServerKey};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -136,30 +136,7 @@ impl Integers {
         if !Arc::ptr_eq(&array.inner, &self.0) {
             return mismatch("these integers live with another server");
         }
-        if let Some(&beyond) = elements.iter().find(|&&e| e >= array.count) {
-            return mismatch(format!("element {beyond} of an array of {}", array.count));
-        }
-        if elements.is_empty() {
-            return mismatch("no element: an array has at least one");
-        }
-        let server = &self.0.server;
-        let log2_modulus = server.set().shape().log2_stored_modulus();
-        let words = server.allocate(array.digits.len() * elements.len())?;
-        let places = (0..array.digits.len())
-            .flat_map(|digit| elements.iter().map(move |&element| digit * array.count + element));
-        let copies: Vec<LinearJob> = places
-            .enumerate()
-            .map(|(to, from)| {
-                let term = Operand { ciphertext: array.words.at(from), weight: 1 };
-                let input = Combination::new(&[term], 0, log2_modulus);
-                LinearJob { input, log2_output_modulus: log2_modulus, output: words.at(to) }
-            })
-            .collect();
-        server.engine().combine(&copies)?;
-        let words = words.with_plaintext_modulus(array.words.plaintext_modulus());
-        let words = Arc::new(words.with_variance(array.words.variance())?);
-        let (inner, digits) = (Arc::clone(&self.0), array.digits.clone());
-        Ok(T::wrap(Array { inner, words, count: elements.len(), digits }))
+        Ok(T::wrap(array.take(elements)?))
     }
 
     /// An array of this server with no carries to come.

@@ -1,7 +1,7 @@
 //! Every operation against Rust's own integers, on plain digits: all numbers of four bits, random
 //! ones of up to 128. `tests/` has the same on encrypted ones.
 
-use crate::operations::{Logic, Move, Operand, Operation, Order, Request, record};
+use crate::operations::{Count, Logic, Move, Operand, Operation, Order, Request, record};
 use crate::program::Program;
 use crate::record::{DigitState, Values};
 use crate::run::digit_values;
@@ -93,7 +93,13 @@ fn expected(operation: Operation, signed: bool, a: Number, b: Number) -> Vec<u12
         Operation::Minimum => vec![x.min(y)],
         Operation::Maximum => vec![x.max(y)],
         Operation::Move(how, by) => vec![moved(how, by)],
-        Operation::MoveBy(how) => vec![moved(how, (y % u128::from(bits)) as u32)],
+        Operation::MoveBy(how) => {
+            let modulus = match how {
+                Move::ShiftLeft | Move::ShiftRight => bits.next_power_of_two(),
+                Move::RotateLeft | Move::RotateRight => bits,
+            };
+            vec![moved(how, (y % u128::from(modulus)) as u32)]
+        }
         Operation::AddOverflowing => {
             let fits =
                 if signed { fits(s.checked_add(t)) } else { fits_unsigned(x.checked_add(y)) };
@@ -141,11 +147,11 @@ fn is_of_one(operation: Operation) -> bool {
 
 /// The results of a program as numbers of `bits` bits, and flags as they are.
 fn results(program: &Program, inputs: &[Vec<i32>], bits: u32) -> Vec<u128> {
-    let number = |digits: &Vec<i32>| match digits.len() {
-        1 => digits[0] as u128,
+    let result = |(digits, states): (&Vec<i32>, &Vec<DigitState>)| match &states[..] {
+        [state] if state.values.iter().all(|v| v == 0 || v == CONDITION) => digits[0] as u128,
         _ => Number::new(Number::of(digits), bits).value,
     };
-    program.simulate(inputs).iter().map(number).collect()
+    program.simulate(inputs).iter().zip(&program.outputs).map(result).collect()
 }
 
 fn check(program: &Program, operation: Operation, signed: bool, a: Number, b: Number) {
@@ -159,17 +165,25 @@ fn check(program: &Program, operation: Operation, signed: bool, a: Number, b: Nu
 }
 
 #[test]
+fn all_numbers_of_two_bits() {
+    all_numbers_of(2);
+}
+
+#[test]
 fn all_numbers_of_four_bits() {
-    let bits = 4;
+    all_numbers_of(4);
+}
+
+fn all_numbers_of(bits: u32) {
     let moves =
-        Move::ALL.into_iter().flat_map(|how| (0..4).map(move |by| Operation::Move(how, by)));
+        Move::ALL.into_iter().flat_map(|how| (0..bits).map(move |by| Operation::Move(how, by)));
     for operation in operations().into_iter().chain(moves) {
         for (signed, budget) in [false, true].into_iter().flat_map(|s| BUDGETS.map(|b| (s, b))) {
             let operands = [number(bits), number(bits)];
             let count = if is_of_one(operation) { 1 } else { 2 };
             let program = program(operation, signed, &operands[..count], budget);
-            for pair in 0..256 {
-                let (a, b) = (Number::new(pair >> 4, bits), Number::new(pair, bits));
+            for pair in 0..1 << (2 * bits) {
+                let (a, b) = (Number::new(pair >> bits, bits), Number::new(pair, bits));
                 check(&program, operation, signed, a, b);
             }
         }
@@ -277,6 +291,88 @@ fn conditions() {
     }
 }
 
+/// The result of counting bits, as Rust counts them.
+fn counted(which: Count, x: Number) -> u128 {
+    let (value, unused) = (x.value, 128 - x.bits);
+    let top = value << unused;
+    u128::from(match which {
+        Count::Ones => value.count_ones(),
+        Count::Zeros => x.bits - value.count_ones(),
+        Count::LeadingOnes => top.leading_ones(),
+        Count::LeadingZeros => top.leading_zeros().min(x.bits),
+        Count::TrailingOnes => value.trailing_ones(),
+        Count::TrailingZeros => value.trailing_zeros().min(x.bits),
+        Count::BelowHighest => value.checked_ilog2().unwrap_or(0),
+    })
+}
+
+#[test]
+fn bits_are_counted() {
+    for (which, budget) in Count::ALL.into_iter().flat_map(|c| BUDGETS.map(|b| (c, b))) {
+        let check = |program: &Program, x: Number| {
+            let got = program.simulate(&[x.digits()]);
+            assert_eq!(Number::of(&got[0]), counted(which, x), "{which:?} of {:#x}", x.value);
+        };
+        for bits in [4, 8] {
+            let program = program(Operation::Count(which, 16), false, &[number(bits)], budget);
+            (0..1 << bits).for_each(|value| check(&program, Number::new(value, bits)));
+        }
+        for bits in [64, 128] {
+            let program = program(Operation::Count(which, 16), false, &[number(bits)], budget);
+            for at in 0..bits {
+                for value in [0, 1u128 << at, !(1u128 << at), u128::MAX << at, 0x1234_5678 << at] {
+                    check(&program, Number::new(value, bits));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_many_numbers() {
+    for (bits, terms, budget) in [(4, 3, 9), (8, 7, 16), (16, 32, 25), (64, 20, 9)] {
+        let waiting = Operand::Digits(vec![state(Values::range(0, 15), 9); bits as usize / 2]);
+        let mut operands = vec![number(bits); terms];
+        operands[1] = waiting;
+        operands[2] = Operand::Same(0);
+        let program = program(Operation::Sum, false, &operands, budget);
+        for seed in 0..50u128 {
+            let mut values: Vec<Vec<i32>> = (0..terms as u128)
+                .map(|i| Number::new((seed + 1) * (i + 3) * 0x9e37_79b9_7f4a_7c15, bits).digits())
+                .collect();
+            values[1].iter_mut().for_each(|digit| *digit = *digit * 4 + 3);
+            values[2] = values[0].clone();
+            let sum = values.iter().fold(0u128, |sum, x| sum.wrapping_add(Number::of(x)));
+            let got = results(&program, &values, bits);
+            assert_eq!(got, [Number::new(sum, bits).value], "{terms} of {bits} bits");
+        }
+    }
+}
+
+#[test]
+fn numbers_in_lists() {
+    let known = |value: u128, bits: u32| Operand::Plain { value, digits: bits as usize / 2 };
+    for (budget, len) in BUDGETS.into_iter().flat_map(|b| [1, 2, 40, 200].map(|len| (b, len))) {
+        // Every fifth number from 7 on, and what stands beside it.
+        let table: Vec<(u128, u128)> =
+            (0..len).map(|i| ((7 + 5 * i) % 256, i * 0x1357 % 65_536)).collect();
+        let numbers = table.iter().map(|&(x, _)| known(x, 8));
+        let list: Vec<Operand> = [number(8)].into_iter().chain(numbers).collect();
+        let is_in = program(Operation::IsIn, false, &list, budget);
+        let entries = table.iter().flat_map(|&(x, y)| [known(x, 8), known(y, 16)]);
+        let entries: Vec<Operand> = [number(8)].into_iter().chain(entries).collect();
+        let find = program(Operation::Find, false, &entries, budget);
+        for x in 0..256 {
+            let digits = [Number::new(x, 8).digits()];
+            let found = table.iter().find(|entry| entry.0 == x);
+            let flag = CONDITION as u128 * u128::from(found.is_some());
+            assert_eq!(results(&is_in, &digits, 8), [flag], "{x} of {len}");
+            let beside = found.map_or(0, |entry| entry.1);
+            assert_eq!(results(&find, &digits, 16), [beside, flag], "{x} of {len}");
+        }
+    }
+}
+
 #[test]
 fn casts() {
     for (from, to, signed) in [(4, 8, false), (4, 8, true), (8, 4, false), (8, 16, true)] {
@@ -305,13 +401,13 @@ proptest! {
     fn numbers_of_all_widths(
         a in any_number(),
         b in any_number(),
-        log2_bits in 3u32..8,
+        digits in 3u32..65,
         operation in prop::sample::select(operations()),
         signed: bool,
         budget in prop::sample::select(&BUDGETS[..]),
         small: bool,
     ) {
-        let bits = 1 << log2_bits;
+        let bits = 2 * digits;
         // Division by numbers of few digits, too.
         let b = if small { b >> (128 - bits / 3) } else { b };
         let count = if is_of_one(operation) { 1 } else { 2 };
@@ -323,13 +419,13 @@ proptest! {
     fn known_numbers_of_all_widths(
         a in any_number(),
         b in any_number(),
-        log2_bits in 3u32..8,
+        digits in 3u32..65,
         operation in prop::sample::select(operations()),
         signed: bool,
         by in 0u32..128,
         how in prop::sample::select(&Move::ALL[..]),
     ) {
-        let bits = 1 << log2_bits;
+        let bits = 2 * digits;
         let a = Number::new(a, bits);
         let moved = Operation::Move(how, by % bits);
         check(&program(moved, signed, &[number(bits)], 25), moved, signed, a, a);

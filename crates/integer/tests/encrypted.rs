@@ -120,6 +120,124 @@ proptest! {
 }
 
 #[test]
+fn bits_are_counted() {
+    let t = toy();
+    let a = [0u16, 1, 0x0F40, u16::MAX];
+    let x: FheUint<16> = t.up(&a);
+    let check = |counted: Result<FheUint<32>>, count: fn(u16) -> u32| {
+        let counted = t.down(&counted.expect("any"));
+        assert_eq!(counted, wide(a.map(count).to_vec()));
+    };
+    check(x.count_ones(), u16::count_ones);
+    check(x.count_zeros(), u16::count_zeros);
+    check(x.leading_zeros(), u16::leading_zeros);
+    check(x.leading_ones(), u16::leading_ones);
+    check(x.trailing_zeros(), u16::trailing_zeros);
+    check(x.trailing_ones(), u16::trailing_ones);
+    check(x.ilog2(), |a| a.checked_ilog2().unwrap_or(0));
+    let (_, good) = x.checked_ilog2().expect("any");
+    assert_eq!(t.down(&good), [false, true, true, true]);
+    let (log, good) = x.reinterpret().checked_ilog2().expect("any");
+    assert_eq!(t.down(&log), [0, 0, 11, 15]);
+    assert_eq!(t.down(&good), [false, true, true, false]);
+}
+
+/// Widths that are no power of two, and numbers of one digit.
+#[test]
+fn numbers_of_other_widths() {
+    let t = toy();
+    let (a, b) = ([4000u16, 9, 77], [33u16, 11, 0]);
+    let (x, y): (FheUint<12>, FheUint<12>) = (t.up(&a), t.up(&b));
+    let modulo = |f: fn(u16, u16) -> u16| map(&a, &b, |a, b| u128::from(f(a, b) % 4096));
+    assert_eq!(t.down(&(&x * &y).expect("alike")), modulo(u16::wrapping_mul));
+    assert_eq!(t.down(&x.rem(&y).expect("alike")), modulo(|a, b| a.checked_rem(b).unwrap_or(a)));
+    // Modulo 16: 33 is 1, 11 is 11.
+    assert_eq!(t.down(&x.shl_by(&y).expect("alike")), modulo(|a, b| a << (b % 16)));
+    assert_eq!(t.down(&x.shl(14).expect("any")), [0, 0, 0]);
+    let turned = modulo(|a, b| (a << (b % 12) | a >> ((12 - b % 12) % 12)) % 4096);
+    assert_eq!(t.down(&x.rotate_left_by(&y).expect("alike")), turned);
+    assert_eq!(t.down(&x.resize::<128>().expect("a width")), wide(a.to_vec()));
+    let bytes = t.integers.download(&x).expect("of it").to_bytes().expect("bytes");
+    assert!(bytes.starts_with(b"girih 1 FheUint12\n"));
+    assert!(Encrypted::<FheUint<14>>::from_bytes(&bytes).is_err(), "another width");
+
+    let (x, y): (FheInt<2>, FheInt<2>) = (t.up(&[-2i8, 1, -1, 0]), t.up(&[-1i8, 1, 1, 0]));
+    assert_eq!(t.down(&(&x + &y).expect("alike")), [1, -2, 0, 0]);
+    let less = x.less(&y).expect("alike");
+    assert_eq!(t.down(&less), [true, false, true, false]);
+    let chosen: FheInt<2> = less.select(&x, &y).expect("alike");
+    assert_eq!(t.down(&chosen), [-2, 1, -1, 0]);
+    let chosen: FheInt<2> = less.select(1i8, &y).expect("alike");
+    assert_eq!(t.down(&chosen), [1, 1, 1, 0]);
+    assert!(Encrypted::<FheInt<2>>::encrypt(&t.client, &[2i8]).is_err());
+}
+
+#[test]
+fn results_that_say_whether_they_are_right() {
+    let t = toy();
+    let (a, b) = ([200u8, 7, 16], [56u8, 0, 16]);
+    let (x, y): (FheUint<8>, FheUint<8>) = (t.up(&a), t.up(&b));
+    let good = |flag: &FheBool| t.down(flag);
+    let (sum, fits) = x.checked_add(&y).expect("alike");
+    assert_eq!((t.down(&sum), good(&fits)), (vec![0, 7, 32], vec![false, true, true]));
+    let (difference, fits) = x.checked_sub(20u8).expect("fits");
+    assert_eq!((t.down(&difference), good(&fits)), (vec![180, 243, 252], vec![true, false, false]));
+    let (product, fits) = x.checked_mul(&y).expect("alike");
+    assert_eq!((t.down(&product), good(&fits)), (vec![192, 0, 0], vec![false, true, false]));
+    let (quotient, remainder, fits) = x.checked_div_rem(&y).expect("alike");
+    assert_eq!((t.down(&quotient), t.down(&remainder)), (vec![3, 255, 1], vec![32, 7, 0]));
+    assert_eq!(good(&fits), [true, false, true]);
+    assert_eq!(good(&x.checked_div_rem(3u8).expect("fits").2), [true; 3]);
+    let error = x.checked_div_rem(0u8).expect_err("by 0").to_string();
+    assert!(error.contains("known number 0"), "{error}");
+    let (x, y): (FheInt<8>, FheInt<8>) = (t.up(&[-128i8, -128, 5, 5]), t.up(&[-1i8, 2, -1, 0]));
+    let (quotient, _, fits) = x.checked_div_rem(&y).expect("alike");
+    assert_eq!(t.down(&quotient), [-128, -64, -5, -1]);
+    assert_eq!(good(&fits), [false, true, true, false]);
+    assert_eq!(good(&x.checked_div_rem(-1i8).expect("fits").2), [false, false, true, true]);
+}
+
+#[test]
+fn known_numbers_on_the_left() {
+    let t = toy();
+    let x: FheUint<8> = t.up(&[30u8, 7, 0]);
+    assert_eq!(t.down(&(100u8 - &x).expect("fits")), [70, 93, 100]);
+    assert_eq!(t.down(&(3u8 * &x).expect("fits")), [90, 21, 0]);
+    assert_eq!(t.down(&(250u8 + &x).expect("fits")), [24, 1, 250]);
+    let (quotient, remainder) = x.div_rem_from(100u8).expect("fits");
+    assert_eq!((t.down(&quotient), t.down(&remainder)), (vec![3, 14, 255], vec![10, 2, 100]));
+    assert!((300u16 - &x).is_err(), "out of range");
+    let x: FheInt<8> = t.up(&[30i8, -7]);
+    assert_eq!(t.down(&(-100i8 - &x).expect("fits")), [126, -93]);
+}
+
+#[test]
+fn lists_and_sums() {
+    let t = toy();
+    let x: FheUint<8> = t.up(&[0u8, 7, 200, 201]);
+    assert_eq!(t.down(&x.is_in(&[7u8, 201]).expect("fits")), [false, true, false, true]);
+    assert!(x.is_in::<u8>(&[]).is_err() && x.is_in(&[256u16]).is_err());
+    let table = [(7, 40_000), (200, 0), (0, 3)];
+    let (beside, found) = x.match_value::<16>(&table).expect("fits");
+    assert_eq!(t.down(&beside), [3, 40_000, 0, 0]);
+    assert_eq!(t.down(&found), [true, true, true, false]);
+    let beside = x.match_value_or::<16>(&table, 9).expect("fits");
+    assert_eq!(t.down(&beside), [3, 40_000, 0, 9]);
+    let error = x.match_value::<16>(&[(7, 1), (7, 2)]).expect_err("twice").to_string();
+    assert!(error.contains("7 twice"), "{error}");
+
+    let y = x.add(1u8).expect("fits");
+    let sum = FheUint::sum(&[&x, &y, &x, &y, &x]).expect("alike");
+    assert_eq!(t.down(&sum), [2, 37, 1002 % 256, 1007 % 256]);
+    assert_eq!(t.down(&x.sum_elements().expect("any")), [408 % 256]);
+    assert!(FheUint::<8>::sum(&[]).is_err());
+    let many: Vec<i16> = (0..71).map(|i| 37 * i - 900).collect();
+    let many_up: FheInt<16> = t.up(&many);
+    let want: i16 = many.iter().fold(0, |sum, &x| sum.wrapping_add(x));
+    assert_eq!(t.down(&many_up.sum_elements().expect("any")), [i128::from(want)]);
+}
+
+#[test]
 fn conditions() {
     let t = toy();
     let (a, b) = ([false, false, true, true], [false, true, false, true]);

@@ -1,6 +1,6 @@
 //! The user's cache folder: compiled kernels and tuned plans are kept there between runs.
 
-use super::private::{private_folder, read_private, write_new};
+use super::private::{private_folder, read_installed, read_private, write_new};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,7 +40,27 @@ const COMPILED: &[u8; 16] = b"girih compiled 1";
 /// # Errors
 /// Those of the file system.
 pub fn keep_compiled(path: &Path, data: &[u8]) -> std::io::Result<()> {
-    write_cache_file(path, &[COMPILED, cache_key(&[data]).as_bytes(), data].concat())
+    write_cache_file(path, &compiled(data))
+}
+
+fn compiled(data: &[u8]) -> Vec<u8> {
+    [COMPILED, cache_key(&[data]).as_bytes(), data].concat()
+}
+
+/// Stores a compiled kernel as [`keep_compiled`] does, in a folder that is to be handed on.
+///
+/// # Errors
+/// Those of the file system.
+pub fn ship_compiled(path: &Path, data: &[u8]) -> std::io::Result<()> {
+    write_whole_file(path, &compiled(data))
+}
+
+/// What [`ship_compiled`] stored in `path`; nothing where there is no file.
+///
+/// # Errors
+/// As [`read_compiled`]; the file and its folder may be the system's, too.
+pub fn read_shipped(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    whole(path, read_installed(path))
 }
 
 /// What [`keep_compiled`] stored in `path`; nothing where there is no file.
@@ -50,7 +70,12 @@ pub fn keep_compiled(path: &Path, data: &[u8]) -> std::io::Result<()> {
 /// or its folder belongs to another user, others can write it, or it is a link): the kernel is to
 /// be compiled anew.
 pub fn read_compiled(path: &Path) -> Result<Option<Vec<u8>>, String> {
-    let bytes = match read_private(path) {
+    whole(path, read_private(path))
+}
+
+/// The kernel in the bytes of `path`, if they are whole.
+fn whole(path: &Path, read: std::io::Result<Vec<u8>>) -> Result<Option<Vec<u8>>, String> {
+    let bytes = match read {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => {
@@ -234,6 +259,26 @@ mod tests {
             std::os::unix::fs::chown(&folder, Some(12_345), None).expect("as before");
             let said = keep_compiled(&path, b"fifth").expect_err("must be refused").to_string();
             assert!(said.contains("belongs to user 12345"), "{said}");
+        }
+        std::fs::remove_dir_all(&folder).expect("ours");
+        // What is handed on may be read by all, and its folder stays as it is.
+        let shipped = folder.join("shipped.bin");
+        ship_compiled(&shipped, b"kernel").expect("writable");
+        set(&folder, 0o755);
+        set(&shipped, 0o644);
+        assert_eq!(read_shipped(&shipped), Ok(Some(b"kernel".to_vec())));
+        assert_eq!((mode(&folder), mode(&shipped)), (0o755, 0o644));
+        set(&shipped, 0o664);
+        let said = read_shipped(&shipped).expect_err("must be refused");
+        assert!(said.contains("has mode 0664: others can write it"), "{said}");
+        set(&shipped, 0o644);
+        set(&folder, 0o775);
+        assert!(read_shipped(&shipped).is_err());
+        set(&folder, 0o755);
+        std::fs::write(&shipped, b"no kernel").expect("ours");
+        assert!(read_shipped(&shipped).is_err_and(|why| why.contains("damaged")));
+        if std::os::unix::fs::chown(&shipped, Some(12_345), None).is_ok() {
+            assert!(read_shipped(&shipped).is_err_and(|why| why.contains("belongs to user 12345")));
         }
         std::fs::remove_dir_all(&folder).expect("ours");
         let temporary = super::super::private::new_private_folder("girih-test").expect("made");

@@ -17,7 +17,8 @@ mod tune;
 mod waiting;
 
 pub use cache::{
-    cache_folder, cache_key, keep_compiled, read_compiled, write_cache_file, write_whole_file,
+    cache_folder, cache_key, keep_compiled, read_compiled, read_shipped, ship_compiled,
+    write_cache_file, write_whole_file,
 };
 pub use error::{BackendError, Result};
 pub use fit::{DoesNotFit, ShapeError};

@@ -67,6 +67,22 @@ pub(super) fn read_private(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The bytes of a file that came with an installation: the user's own or the system's, and nobody
+/// else can have written it.
+///
+/// # Errors
+/// As [`read_private`].
+pub(super) fn read_installed(path: &Path) -> Result<Vec<u8>> {
+    let mut file = open(path)?;
+    if let Some(folder) = path.parent() {
+        check_installed_folder(folder)?;
+    }
+    check_installed_file(path, &file)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Writes a file that was not there, for its owner alone.
 ///
 /// # Errors
@@ -93,6 +109,8 @@ mod system {
 
     /// Bits of a mode that let others than the owner write.
     const OTHERS_WRITE: u32 = 0o022;
+    /// The user that can write everything.
+    const SYSTEM: u32 = 0;
 
     #[allow(unsafe_code, reason = "asks the system for a number")]
     fn user() -> u32 {
@@ -110,6 +128,15 @@ mod system {
         if owner != user {
             return Err(refuse(path, format!("belongs to user {owner}, not to {user}")));
         }
+        check_writers(path, found)
+    }
+
+    /// As `check`, of what may be the system's.
+    fn check_installed(path: &Path, found: &Metadata) -> Result<()> {
+        if found.uid() == SYSTEM { check_writers(path, found) } else { check(path, found) }
+    }
+
+    fn check_writers(path: &Path, found: &Metadata) -> Result<()> {
         let mode = found.mode() & 0o7777;
         if mode & OTHERS_WRITE != 0 && !found.is_symlink() {
             return Err(refuse(path, format!("has mode {mode:04o}: others can write it")));
@@ -143,6 +170,18 @@ mod system {
             return Err(refuse(path, "is no regular file".into()));
         }
         check(path, &found)
+    }
+
+    pub fn check_installed_folder(folder: &Path) -> Result<()> {
+        check_installed(folder, &std::fs::metadata(folder)?)
+    }
+
+    pub fn check_installed_file(path: &Path, file: &File) -> Result<()> {
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(refuse(path, "is no regular file".into()));
+        }
+        check_installed(path, &found)
     }
 
     pub fn open(path: &Path) -> Result<File> {
@@ -181,6 +220,14 @@ mod system {
         Ok(())
     }
 
+    pub fn check_installed_folder(_: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    pub fn check_installed_file(_: &Path, _: &File) -> Result<()> {
+        Ok(())
+    }
+
     pub fn open(path: &Path) -> Result<File> {
         File::open(path)
     }
@@ -192,4 +239,7 @@ mod system {
     }
 }
 
-use system::{check_file, check_folder, make_folder, open, restrict, restrict_file};
+use system::{
+    check_file, check_folder, check_installed_file, check_installed_folder, make_folder, open,
+    restrict, restrict_file,
+};

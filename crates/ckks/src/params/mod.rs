@@ -77,8 +77,8 @@ impl std::fmt::Display for CkksParameters {
 }
 
 impl Default for CkksParameters {
-    /// CKKS_D40_30BIT_LOW_STC_FIRST: N = 2^16, scale 2^39.85, 14 levels after a bootstrapping, which
-    /// begins at level 3 or above and promises every vector as much as a random one.
+    /// CKKS_D40_30BIT_LOW_STC_FIRST: N = 2^16, scale 2^39.85, 14 levels after a bootstrapping. That
+    /// begins at level 3 or above, and promises every vector as much as a random one.
     fn default() -> Self {
         Self::by_name("CKKS_D40_30BIT_LOW_STC_FIRST").expect("the default set is in the table")
     }

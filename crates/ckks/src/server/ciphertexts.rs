@@ -145,18 +145,24 @@ impl Ciphertexts {
 
     /// The same ciphertexts with another estimate of their error, for who knows more than the
     /// rules of single operations: that a step of an iteration contracts errors, for instance.
+    /// Infinite errors promise nothing, as those of a computation whose bounds ran away.
     ///
     /// # Errors
-    /// [`Error::Value`] unless all of its numbers are finite and not negative.
+    /// [`Error::Value`] if one of its numbers is negative or none, or the magnitude infinite.
     pub fn with_estimate(&self, estimate: Estimate) -> Result<Self> {
         let Estimate { deviation, bias, magnitude } = estimate;
-        let is_wrong = |v: &f64| !(v.is_finite() && *v >= 0.0);
-        if let Some(value) = [deviation, bias, magnitude].into_iter().find(is_wrong) {
-            return Err(Error::Value {
-                what: "an estimate of errors".into(),
-                value: value.to_string(),
-                rule: "its numbers must be finite and not negative".into(),
-            });
+        let refused = |what: &str, value: f64, rule: &str| Error::Value {
+            what: what.into(),
+            value: value.to_string(),
+            rule: rule.into(),
+        };
+        let is_wrong = |v: &f64| v.is_nan() || *v < 0.0;
+        if let Some(value) = [deviation, bias].into_iter().find(is_wrong) {
+            return Err(refused("an estimate of errors", value, "it must be 0 or more"));
+        }
+        if !magnitude.is_finite() || magnitude < 0.0 {
+            let rule = "it must be finite and not negative";
+            return Err(refused("the magnitude of an estimate", magnitude, rule));
         }
         Ok(self.with_known(|known| known.with_estimate(estimate)))
     }

@@ -177,12 +177,15 @@ fn bootstrappings_take_what_their_ratio_says() {
     assert_eq!(p.server.download(&zero).unwrap()[0].precision_bits(), 0.0);
     assert!(p.values(&zero).iter().all(|z| z.norm() < 1e-3));
     // So is that of errors which nobody knows, and a result in the middle of a program.
-    let lost = p.upload_at(&x, 2).with_estimate(Estimate::new(1e3, 1.0)).unwrap();
-    let squares = p.server.square(&p.server.square(&lost).unwrap()).unwrap();
-    let back = p.server.bootstrap(&squares).unwrap();
-    assert_eq!(p.server.download(&back).unwrap()[0].precision_bits(), 0.0);
-    let found = p.values(&back);
-    assert!(found.iter().zip(&x).all(|(f, x)| (f - x * x * x * x).norm() < 1e-3));
+    for unknown in [1e3, f64::INFINITY] {
+        let lost = p.upload_at(&x, 2).with_estimate(Estimate::new(unknown, 1.0)).unwrap();
+        let squares = p.server.square(&p.server.square(&lost).unwrap()).unwrap();
+        let back = p.server.bootstrap(&squares).unwrap();
+        let again = back.with_magnitude(1.0).unwrap();
+        assert_eq!(p.server.download(&again).unwrap()[0].precision_bits(), 0.0);
+        let found = p.values(&back);
+        assert!(found.iter().zip(&x).all(|(f, x)| (f - x * x * x * x).norm() < 1e-3));
+    }
     // The promise that slots are independent is one for slots that fit.
     let how = Bootstrapping { independent_slots: true, ..Default::default() };
     refused(p.server.bootstrap_with(&large, &how), "a bootstrapping");

@@ -148,10 +148,12 @@ fn estimates_are_replaced_by_better_ones() {
     let x = p.upload(&numbers(16, 26));
     let better = Estimate { deviation: 0.0, bias: 0.25, magnitude: 2.0 };
     assert_eq!(x.with_estimate(better).unwrap().estimate(), better);
-    for wrong in [-1.0, f64::NAN, f64::INFINITY] {
+    for wrong in [-1.0, f64::NAN] {
         let estimate = Estimate { bias: wrong, ..better };
         assert!(matches!(x.with_estimate(estimate), Err(Error::Value { .. })));
     }
+    let estimate = Estimate { magnitude: f64::INFINITY, ..better };
+    assert!(matches!(x.with_estimate(estimate), Err(Error::Value { .. })));
 }
 
 #[test]

@@ -1,4 +1,6 @@
-//! Kernels that are compiled while routines run by others, those first that save most.
+//! Kernels that are compiled while routines run by others, those first that save most. A routine
+//! that runs a few times is done before its kernels would be there: nothing is compiled for it
+//! before it has run [`CALLS_BEFORE`] times, unless somebody waits.
 //!
 //! Threads of their own do it, half as many as the host has cores, so that what the caller does
 //! meanwhile has the other half; all cores once somebody waits.
@@ -10,6 +12,10 @@ use girih_backend::{BackendError, Preparation, preparing};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+
+/// Calls of a routine before its own kernels are compiled. They take a core seconds, and save
+/// milliseconds a call.
+const CALLS_BEFORE: usize = 8;
 
 /// The kernels that launches need, one of each that is to be compiled.
 pub(crate) struct Order {
@@ -46,9 +52,25 @@ impl Order {
         }
     }
 
-    /// Notes calls that ran without its kernels.
-    pub fn ran(&self, calls: usize) {
-        self.calls.fetch_add(calls, Ordering::Relaxed);
+    /// Kernels that are needed now.
+    pub fn at_once(launches: Vec<ReadyLaunch>) -> Self {
+        let order = Self::new(launches);
+        order.ran(CALLS_BEFORE);
+        order
+    }
+
+    /// Notes calls that ran without its kernels; whether they are worth their while from now on.
+    fn ran(&self, calls: usize) -> bool {
+        let before = self.calls.fetch_add(calls, Ordering::Relaxed);
+        before < CALLS_BEFORE && before + calls >= CALLS_BEFORE
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Acquire)
+    }
+
+    fn is_worth_it(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) >= CALLS_BEFORE
     }
 
     /// Lets no more of its kernels be compiled.
@@ -63,7 +85,7 @@ impl Order {
 
     /// Whether all its kernels are there.
     pub fn is_ready(&self) -> bool {
-        self.is_over() && !self.has_failed() && !self.given_up.load(Ordering::Acquire)
+        self.is_over() && !self.has_failed() && !self.is_given_up()
     }
 
     fn has_failed(&self) -> bool {
@@ -120,7 +142,11 @@ impl Shared {
             let helps = 2 * number < threads || state.waiting > 0;
             let left =
                 |order: &&Arc<Order>| order.taken.load(Ordering::Relaxed) < order.first.len();
-            let orders = state.orders.iter().filter(left);
+            let wanted = |order: &&Arc<Order>| {
+                // What nobody wants any more is over at once.
+                state.waiting > 0 || order.is_worth_it() || order.is_given_up()
+            };
+            let orders = state.orders.iter().filter(left).filter(wanted);
             let best = orders.max_by(|a, b| a.saving().total_cmp(&b.saving())).cloned();
             match best.filter(|_| helps) {
                 None => state = self.wait(state),
@@ -144,7 +170,7 @@ impl Shared {
     fn compile(&self, order: &Order, launch: &ReadyLaunch) {
         // It counts as done whatever happens: somebody may wait for it.
         let _done = Done(order);
-        if order.given_up.load(Ordering::Acquire) || order.has_failed() {
+        if order.is_given_up() || order.has_failed() {
             return;
         }
         let _behind = preparing(Preparation::Specialisation);
@@ -175,7 +201,16 @@ impl Background {
         Self { shared: Arc::new(shared), threads: Mutex::default() }
     }
 
-    /// Has the kernels of `order` compiled.
+    /// Notes calls of a routine that ran without the kernels of `order`.
+    pub fn ran(&self, order: &Order, calls: usize) {
+        if order.ran(calls) {
+            // Under the lock, so that no thread that has just looked sleeps over it.
+            let _state = self.shared.state();
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// Has the kernels of `order` compiled, once it is worth it.
     pub fn push(&self, order: Arc<Order>) -> Result<(), BackendError> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         if threads.is_empty() {
@@ -230,5 +265,30 @@ impl Drop for Background {
             // A panic was told by the thread itself.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poly::rows;
+
+    #[test]
+    fn what_saves_most_is_first() {
+        let launch = |work| ReadyLaunch { work, ..rows::general_launch(11) };
+        let order = |launches, calls| {
+            let order = Order::new(launches);
+            order.ran(calls);
+            order
+        };
+        // Launches of one text have one kernel.
+        let (twice, often) = (order(vec![launch(30), launch(30)], 0), order(vec![launch(20)], 3));
+        assert_eq!((twice.first.len(), twice.saving(), often.saving()), (1, 60.0, 80.0));
+        let other = ReadyLaunch { work: 60, ..rows::general_launch(12) };
+        let two = order(vec![launch(40), other], 0);
+        assert_eq!((two.first.len(), two.saving()), (2, 50.0));
+        assert!(two.take().is_some() && two.saving() == 100.0 && !two.is_ready());
+        two.give_up();
+        assert!(two.take().is_some() && two.take().is_none() && !two.is_ready());
     }
 }

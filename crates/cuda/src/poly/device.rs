@@ -142,7 +142,7 @@ impl CudaPoly {
         let background = Background::new(kernels.clone());
         if knobs.specialise != Specialise::Now {
             // Keys are loaded meanwhile.
-            background.push(Arc::new(Order::new(general_launches(ring.log2_degree))))?;
+            background.push(Arc::new(Order::at_once(general_launches(ring.log2_degree))))?;
         }
         let state = Mutex::new(state);
         Ok(Self { machine, limits, knobs, ring, tables, kernels, background, state })

@@ -1,6 +1,7 @@
 //! NVRTC: sources to cubins, kept in the user's cache folder.
 #![allow(unsafe_code)] // Calls the C interface of NVRTC.
 
+use crate::runtime::shipped;
 use crate::runtime::source::{CONSTANTS, Source};
 use cudarc::nvrtc::sys;
 use girih_backend::{cache_folder, cache_key, keep_compiled, read_compiled};
@@ -31,8 +32,9 @@ impl std::fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// The cubin of `source` for compute capability `capability` (90 for sm_90), from the cache or
-/// compiled now; `note` hears what users should know of the cache.
+/// The cubin of `source` for compute capability `capability` (90 for sm_90), from the folder that
+/// [`KERNELS_VARIABLE`](crate::KERNELS_VARIABLE) names, from the cache, or compiled now; `note`
+/// hears what users should know of the two.
 ///
 /// # Errors
 /// Where there is no compiler, or it refuses.
@@ -41,6 +43,9 @@ pub fn compile(
     capability: u32,
     note: impl Fn(String),
 ) -> Result<Vec<u8>, CompileError> {
+    if let Some(cubin) = shipped::read(source, capability, &note) {
+        return Ok(cubin);
+    }
     // SAFETY: only asks the loader for a library.
     if !unsafe { sys::is_culib_present() } {
         return Err(CompileError::NoCompiler);
@@ -62,8 +67,11 @@ pub fn compile(
     Ok(cubin)
 }
 
-/// Whether the cubin of `source` lies in the cache. Whether it is whole is seen when it is read.
+/// Whether the cubin of `source` was compiled before. Whether it is whole is seen when it is read.
 pub(crate) fn is_kept(source: &Source, capability: u32) -> bool {
+    if shipped::has(source, capability) {
+        return true;
+    }
     // SAFETY: only asks the loader for a library.
     let has_compiler = unsafe { sys::is_culib_present() };
     has_compiler && cached_path(source, capability).is_some_and(|path| path.exists())

@@ -10,6 +10,7 @@ pub(crate) mod gpu;
 pub(crate) mod limited;
 pub(crate) mod machine;
 pub(crate) mod order;
+pub(crate) mod shipped;
 pub(crate) mod source;
 mod spans;
 #[cfg(all(test, feature = "emulation"))]

@@ -203,6 +203,8 @@ impl<'a> Steps<'a> {
             let start = Instant::now();
             recording.run(inputs)?;
             self.server.synchronize()?;
+            // From now on by kernels of its own, where a device begins by others.
+            self.server.engine().settle()?;
             self.prepared += start.elapsed();
         }
         let start = Instant::now();

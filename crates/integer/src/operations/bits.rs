@@ -185,8 +185,8 @@ pub(super) fn move_bits(
     if bits.is_multiple_of(2) { moved } else { move_bit(recorder, &moved, how, &fill) }
 }
 
-/// Digits below 4 moved by an encrypted number of bits, of which as many bits count as the width
-/// has room for: a choice a bit.
+/// Digits below 4 moved by an encrypted number of bits, a choice a bit: modulo the width, or, of
+/// shifts and widths that are no power of two, modulo the next power of two.
 pub(super) fn move_by(
     recorder: &mut Recorder,
     digits: &[Linear],
@@ -196,12 +196,20 @@ pub(super) fn move_by(
 ) -> Vec<Linear> {
     let fill = fill(recorder, digits, signed && how == Move::ShiftRight);
     let mut result = digits.to_vec();
-    for bit in 0..(2 * digits.len()).ilog2() {
-        let Some(digit) = amount.get(bit as usize / 2) else { break };
+    let width = 2 * digits.len();
+    let turns = matches!(how, Move::RotateLeft | Move::RotateRight);
+    let bits = match turns && !width.is_power_of_two() {
+        // Every bit turns by something else.
+        true => 2 * amount.len(),
+        false => width.next_power_of_two().ilog2() as usize,
+    };
+    for bit in 0..bits {
+        let Some(digit) = amount.get(bit / 2) else { break };
         let condition = recorder.look_up(digit, |x| CONDITION * (x >> (bit % 2) & 1));
         let moved = match bit {
             0 => move_bit(recorder, &result, how, &fill),
-            _ => move_digits(&result, how, 1 << (bit - 1), &fill),
+            // An even number of bits, also of what is left of it by the width.
+            _ => move_digits(&result, how, ((1u128 << bit) % width as u128) as usize / 2, &fill),
         };
         result = select(recorder, &condition, &moved, &result);
         // A stage reads two digits of the one before, whose inputs may be one, and a condition.

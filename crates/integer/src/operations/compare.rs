@@ -87,6 +87,16 @@ pub(super) fn compare(
 
 /// A condition: whether any of these sums is not 0, or none.
 pub(super) fn none_or_any(recorder: &mut Recorder, sums: &[Linear], any: bool) -> Linear {
+    none_or_any_at(recorder, sums, any, CONDITION)
+}
+
+/// The same as 0 or `scale`.
+pub(super) fn none_or_any_at(
+    recorder: &mut Recorder,
+    sums: &[Linear],
+    any: bool,
+    scale: i32,
+) -> Linear {
     // Sixteen ones are opposite to none on the circle, which suits the function.
     let group = recorder.budget().min(16) as usize;
     let mut flags: Vec<Linear> =
@@ -97,5 +107,5 @@ pub(super) fn none_or_any(recorder: &mut Recorder, sums: &[Linear], any: bool) -
             .map(|flags| recorder.look_up(&Linear::sum(flags), |x| i32::from(x != 0)))
             .collect();
     }
-    recorder.look_up(&Linear::sum(&flags), |x| CONDITION * i32::from((x != 0) == any))
+    recorder.look_up(&Linear::sum(&flags), |x| scale * i32::from((x != 0) == any))
 }

@@ -3,11 +3,14 @@
 mod bits;
 mod carry;
 mod compare;
+mod count;
 mod divide;
+mod lists;
 mod multiply;
 
 pub(crate) use bits::{Logic, Move};
 pub(crate) use compare::Order;
+pub(crate) use count::Count;
 
 use crate::program::Program;
 use crate::record::{DigitState, Linear, Recorder};
@@ -16,7 +19,9 @@ use bits::{condition, is_negative_digit, logic, move_bits, move_by, not, not_con
 use bits::{select, select_condition};
 use carry::{carry_out, difference, propagate, resolve};
 use compare::{compare, none_or_any};
+use count::count;
 use divide::{divide, divide_signed, negate_if};
+use lists::{find, is_in, sum};
 use multiply::multiply;
 
 /// Lazily added digits leave room for the next look-up: their deviation is at most four times
@@ -47,6 +52,15 @@ pub(crate) enum Operation {
     AddOverflowing,
     SubtractOverflowing,
     MultiplyOverflowing,
+    /// Bits, as a number of so many digits.
+    Count(Count, usize),
+    /// Of all operands.
+    Sum,
+    /// Whether the first operand is one of the others, which are known.
+    IsIn,
+    /// Of a table whose entries are the other operands, known numbers and what stands beside them
+    /// in turn: that, and whether the first operand is in it.
+    Find,
     /// Of conditions.
     ConditionLogic(Logic),
     ConditionNot,
@@ -152,7 +166,7 @@ fn outputs(
     let r = recorder;
     // Everything but sums reads digits below 4; conditions are left as they are.
     let read: Vec<Vec<Linear>> = match request.operation {
-        Operation::Clean | Operation::Add | Operation::Subtract => Vec::new(),
+        Operation::Clean | Operation::Add | Operation::Subtract | Operation::Sum => Vec::new(),
         _ => operands
             .iter()
             .map(|x| if is_condition(x) { x.clone() } else { propagate(r, x) })
@@ -192,6 +206,17 @@ fn outputs(
         Operation::AddOverflowing => add_overflowing(r, &read[0], &read[1], signed),
         Operation::SubtractOverflowing => subtract_overflowing(r, &read[0], &read[1], signed),
         Operation::MultiplyOverflowing => multiply_overflowing(r, &read[0], &read[1], signed),
+        Operation::Count(which, digits) => {
+            let mut result = count(r, which, &read[0]);
+            result.resize(digits, Linear::constant(0));
+            vec![result]
+        }
+        Operation::Sum => vec![sum(r, operands)],
+        Operation::IsIn => vec![vec![is_in(r, &read[0], &read[1..])]],
+        Operation::Find => {
+            let (result, found) = find(r, &read[0], &read[1..]);
+            vec![result, vec![found]]
+        }
         Operation::ConditionLogic(which) => {
             vec![vec![condition(r, which, &operands[0][0], &operands[1][0])]]
         }

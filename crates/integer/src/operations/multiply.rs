@@ -11,6 +11,12 @@ const MOST: i32 = RADIX * RADIX - 1;
 /// The product of digits below 4, modulo 4 to the number of those of `a`.
 pub(super) fn multiply(recorder: &mut Recorder, a: &[Linear], b: &[Linear]) -> Vec<Linear> {
     let columns = products(recorder, a, b);
+    reduce_to_digits(recorder, columns)
+}
+
+/// The sum of columns of terms up to 15, by what they count, as digits below 4, modulo 4 to the
+/// number of columns.
+pub(super) fn reduce_to_digits(recorder: &mut Recorder, columns: Vec<Vec<Linear>>) -> Vec<Linear> {
     let digits = reduce(recorder, columns);
     resolve(recorder, &digits)
 }
@@ -46,12 +52,11 @@ fn reduce(recorder: &mut Recorder, mut columns: Vec<Vec<Linear>>) -> Vec<Linear>
                 continue;
             }
             is_done = false;
-            let bundles = bundles(recorder, terms);
-            let alone = bundles.len() == 1;
-            for bundle in bundles {
+            for (i, bundle) in bundles(recorder, terms).into_iter().enumerate() {
                 let sum = Linear::sum(&bundle);
-                // What is not full waits for what others hand over.
-                if bundle.len() == 1 || (!alone && sum.most() < MOST - RADIX) {
+                // What is not full waits for what others hand over, but for one of each column, so
+                // that every round leaves less.
+                if i > 0 && (bundle.len() == 1 || sum.most() < MOST - RADIX) {
                     next[k].extend(bundle);
                     continue;
                 }

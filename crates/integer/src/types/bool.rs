@@ -24,6 +24,7 @@ impl sealed::Sealed for FheBool {}
 impl Integer for FheBool {
     type Plain = bool;
     const NAME: &'static str = "FheBool";
+    const IS_CONDITION: bool = true;
 
     fn digits() -> usize {
         1
@@ -140,9 +141,9 @@ impl FheBool {
     ) -> Result<T> {
         let (on, off) = (on.into(), off.into());
         let (on, off) = (on.argument()?, off.argument()?);
-        Ok(T::wrap(match T::digits() {
-            1 => self.select_condition(on, off)?,
-            _ => self.0.run(Operation::Select, false, &[on, off])?,
+        Ok(T::wrap(match T::IS_CONDITION {
+            true => self.select_condition(on, off)?,
+            false => self.0.run(Operation::Select, false, &[on, off])?,
         }))
     }
 

@@ -24,6 +24,10 @@ pub trait Integer: Sized + Clone + sealed::Sealed {
     #[doc(hidden)]
     const NAME: &'static str;
 
+    /// Whether an element is true or false.
+    #[doc(hidden)]
+    const IS_CONDITION: bool;
+
     /// Ciphertexts of an element.
     #[doc(hidden)]
     fn digits() -> usize;

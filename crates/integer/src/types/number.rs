@@ -1,6 +1,9 @@
 //! Encrypted numbers, unsigned and in two's complement.
 
 mod bits;
+mod checked;
+mod count;
+mod lists;
 mod order;
 
 use super::{FheBool, Integer, Other, sealed};
@@ -17,9 +20,20 @@ const DIGIT_BITS: u32 = RADIX.ilog2();
 
 const fn check_bits(bits: u32) {
     assert!(
-        bits.is_power_of_two() && bits >= 4 && bits <= 128,
-        "encrypted integers have 4, 8, 16, 32, 64 or 128 bits"
+        bits.is_multiple_of(DIGIT_BITS) && bits >= 2 && bits <= 128,
+        "encrypted integers have an even number of bits, from 2 to 128"
     );
+}
+
+/// The name of a kind and width.
+macro_rules! names {
+    ($bits:ident, $kind:literal, $($width:literal)*) => {
+        match $bits {
+            $($width => concat!($kind, $width),)*
+            // No such integers: `check_bits`.
+            _ => $kind,
+        }
+    };
 }
 
 /// What differs between the two kinds, then what they have in common.
@@ -28,10 +42,10 @@ macro_rules! number {
      [$($from:ident)*]) => {
         #[doc = $title]
         ///
-        /// `BITS` is 4, 8, 16, 32, 64 or 128. Operations wrap around as Rust's `wrapping_` ones,
-        /// take another array of as many elements or one known value for all of them, and are for
-        /// all elements at once: each level of look-ups is one call of the device. Sums and
-        /// differences wait for their carries until something reads them.
+        /// `BITS` is an even number from 2 to 128. Operations wrap around as Rust's `wrapping_`
+        /// ones, take another array of as many elements or one known value for all of them, and
+        /// are for all elements at once: each level of look-ups is one call of the device. Sums
+        /// and differences wait for their carries until something reads them.
         #[derive(Clone)]
         pub struct $name<const BITS: u32>(Array);
 
@@ -46,14 +60,12 @@ macro_rules! number {
         #[allow(private_interfaces, reason = "the trait is sealed; only this crate calls these")]
         impl<const BITS: u32> Integer for $name<BITS> {
             type Plain = $plain;
-            const NAME: &'static str = match BITS {
-                4 => concat!($kind, "4"),
-                8 => concat!($kind, "8"),
-                16 => concat!($kind, "16"),
-                32 => concat!($kind, "32"),
-                64 => concat!($kind, "64"),
-                _ => concat!($kind, "128"),
-            };
+            const NAME: &'static str = names!(
+                BITS, $kind, 2 4 6 8 10 12 14 16 18 20 22 24 26 28 30 32 34 36 38 40 42 44 46 48 50
+                52 54 56 58 60 62 64 66 68 70 72 74 76 78 80 82 84 86 88 90 92 94 96 98 100 102 104
+                106 108 110 112 114 116 118 120 122 124 126 128
+            );
+            const IS_CONDITION: bool = false;
 
             fn digits() -> usize {
                 const { check_bits(BITS) };

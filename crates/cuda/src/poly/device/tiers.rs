@@ -126,7 +126,7 @@ impl CudaPoly {
             return Ok(());
         };
         if !order.is_ready() {
-            order.ran(calls);
+            self.background.ran(order, calls);
             return Ok(());
         }
         self.change(state, id)

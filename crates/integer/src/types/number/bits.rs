@@ -42,7 +42,11 @@ macro_rules! bits {
             }
 
             fn move_bits(&self, how: Move, bits: u32) -> Result<Self> {
-                self.unary(Operation::Move(how, bits % BITS))
+                let modulus = match how {
+                    Move::ShiftLeft | Move::ShiftRight => BITS.next_power_of_two(),
+                    Move::RotateLeft | Move::RotateRight => BITS,
+                };
+                self.unary(Operation::Move(how, bits % modulus))
             }
 
             fn move_by<const M: u32>(&self, how: Move, bits: &FheUint<M>) -> Result<Self> {
@@ -50,8 +54,9 @@ macro_rules! bits {
                 Ok(Self(self.0.run(Operation::MoveBy(how), $signed, &[bits])?))
             }
 
-            /// `self << bits`, of which those below BITS count, as of `wrapping_shl`: no look-up
-            /// for an even number, but those for carries.
+            /// `self << bits`, of which those below BITS count, as of `wrapping_shl` (of a width
+            /// that is no power of two, those below the next one): no look-up for an even number,
+            /// but those for carries.
             ///
             /// # Errors
             /// Failures of the device.
@@ -83,7 +88,7 @@ macro_rules! bits {
                 self.move_bits(Move::RotateRight, bits)
             }
 
-            /// `shl` by an encrypted number for each element, modulo BITS.
+            /// `shl` by an encrypted number for each element.
             ///
             /// # Errors
             /// As for `add`.
@@ -91,7 +96,7 @@ macro_rules! bits {
                 self.move_by(Move::ShiftLeft, bits)
             }
 
-            /// `shr` by an encrypted number for each element, modulo BITS.
+            /// `shr` by an encrypted number for each element.
             ///
             /// # Errors
             /// As for `add`.

@@ -1,0 +1,121 @@
+//! Sums of several arrays, and numbers looked for in lists of known ones.
+
+use super::{FheInt, FheUint};
+use crate::Result;
+use crate::error::mismatch;
+use crate::operations::Operation;
+use crate::run::Argument;
+use crate::types::{FheBool, Integer};
+
+/// The most arrays that one program adds.
+const MOST_TERMS: usize = 32;
+
+macro_rules! lists {
+    ($name:ident, $plain:ident, $signed:literal) => {
+        impl<const BITS: u32> $name<BITS> {
+            /// The sum of arrays, element by element, modulo 2^BITS: columns of digits at once,
+            /// which takes fewer look-ups than one sum after another.
+            ///
+            /// # Errors
+            /// [`Error::Mismatch`](crate::Error::Mismatch) for no array and for arrays of unequal
+            /// length or of two servers, and failures of the device.
+            pub fn sum(arrays: &[&Self]) -> Result<Self> {
+                let Some((first, rest)) = arrays.split_first() else {
+                    return mismatch("a sum of no arrays: there must be at least one");
+                };
+                if arrays.len() > MOST_TERMS {
+                    let parts = arrays.chunks(MOST_TERMS).map(Self::sum);
+                    let parts = parts.collect::<Result<Vec<_>>>()?;
+                    return Self::sum(&parts.iter().collect::<Vec<_>>());
+                }
+                let rest: Vec<Argument<'_>> = rest.iter().map(|x| Argument::Array(&x.0)).collect();
+                Ok(Self(first.0.run(Operation::Sum, $signed, &rest)?))
+            }
+
+            /// The sum of all elements, modulo 2^BITS: an array of one.
+            ///
+            /// # Errors
+            /// Failures of the device.
+            pub fn sum_elements(&self) -> Result<Self> {
+                let count = self.len();
+                if count == 1 {
+                    return self.propagate();
+                }
+                let parts = count.min(MOST_TERMS);
+                let len = count / parts;
+                let part = |from: usize, to: usize| -> Result<Self> {
+                    Ok(Self(self.0.take(&(from..to).collect::<Vec<_>>())?))
+                };
+                let terms = (0..parts).map(|i| part(i * len, (i + 1) * len));
+                let terms = terms.collect::<Result<Vec<_>>>()?;
+                let sum = Self::sum(&terms.iter().collect::<Vec<_>>())?.sum_elements()?;
+                match parts * len {
+                    all if all == count => Ok(sum),
+                    some => Self::sum(&[&sum, &part(some, count)?.sum_elements()?]),
+                }
+            }
+
+            /// A known number as an operand.
+            fn known(value: $plain) -> Result<Argument<'static>> {
+                Ok(Argument::Plain { value: Self::to_bits(value)?, digits: Self::digits() })
+            }
+
+            /// Whether an element is one of these known numbers.
+            ///
+            /// # Errors
+            /// [`Error::Mismatch`](crate::Error::Mismatch) for no number or one out of range, and
+            /// failures of the device.
+            pub fn is_in<P: Copy + Into<$plain>>(&self, values: &[P]) -> Result<FheBool> {
+                if values.is_empty() {
+                    return mismatch("a list of no numbers: there must be at least one");
+                }
+                let values = values.iter().map(|&v| Self::known(v.into()));
+                let values = values.collect::<Result<Vec<_>>>()?;
+                Ok(FheBool::wrap(self.0.run(Operation::IsIn, $signed, &values)?))
+            }
+
+            /// What stands beside an element in a table of known numbers, 0 where it is not among
+            /// them, and whether it is.
+            ///
+            /// # Errors
+            /// [`Error::Mismatch`](crate::Error::Mismatch) for an empty table, a number that it has
+            /// twice or one out of range, and failures of the device.
+            pub fn match_value<const TO: u32>(
+                &self,
+                table: &[($plain, $plain)],
+            ) -> Result<($name<TO>, FheBool)> {
+                if table.is_empty() {
+                    return mismatch("a table of no numbers: there must be at least one");
+                }
+                let mut known: Vec<$plain> = table.iter().map(|entry| entry.0).collect();
+                known.sort_unstable();
+                if let Some(twice) = known.windows(2).find(|pair| pair[0] == pair[1]) {
+                    return mismatch(format!("the table has the number {} twice", twice[0]));
+                }
+                let mut entries = Vec::with_capacity(2 * table.len());
+                for &(number, beside) in table {
+                    entries.extend([Self::known(number)?, $name::<TO>::known(beside)?]);
+                }
+                let mut results = self.0.run_all(Operation::Find, $signed, &entries)?;
+                let found = FheBool::wrap(results.swap_remove(1));
+                Ok(($name(results.swap_remove(0)), found))
+            }
+
+            /// The same with a known number for elements that the table does not have.
+            ///
+            /// # Errors
+            /// As for `match_value`.
+            pub fn match_value_or<const TO: u32>(
+                &self,
+                table: &[($plain, $plain)],
+                otherwise: $plain,
+            ) -> Result<$name<TO>> {
+                let (result, found) = self.match_value::<TO>(table)?;
+                found.select::<$name<TO>>(&result, otherwise)
+            }
+        }
+    };
+}
+
+lists!(FheUint, u128, false);
+lists!(FheInt, i128, true);
