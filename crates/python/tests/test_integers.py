@@ -117,6 +117,46 @@ def test_moves_casts_and_overflow(integer_client, integer_server):
         assert read(x.overflowing_mul(2)[1]).tolist() == [True, False]
 
 
+def test_counts_of_bits(integer_client, integer_server):
+    read = integer_client.decrypt_integers
+    with integer_server:
+        x = integer_client.encrypt_integers(np.array([0, 1, 0x58, 0xFF], np.uint8))
+        assert x.count_ones().dtype == "uint32"
+        assert read(x.count_ones()).tolist() == [0, 1, 3, 8]
+        assert read(x.count_zeros()).tolist() == [8, 7, 5, 0]
+        assert read(x.leading_zeros()).tolist() == [8, 7, 1, 0]
+        assert read(x.leading_ones()).tolist() == [0, 0, 0, 8]
+        assert read(x.trailing_zeros()).tolist() == [8, 0, 3, 0]
+        assert read(x.trailing_ones()).tolist() == [0, 1, 0, 8]
+        log, good = x.checked_ilog2()
+        assert read(log).tolist() == [0, 0, 6, 7] and read(good).tolist() == [False] + 3 * [True]
+        with pytest.raises(errors.MismatchError, match="conditions have"):
+            (x == 1).count_ones()
+
+
+def test_checked_results_and_tables(integer_client, integer_server):
+    read = integer_client.decrypt_integers
+    with integer_server:
+        x = integer_client.encrypt_integers(np.array([200, 7, 0], np.uint8))
+        total, good = x.checked_add(100)
+        assert read(total).tolist() == [44, 107, 100]
+        assert read(good).tolist() == [False, True, True]
+        assert read(x.checked_sub(7)[1]).tolist() == [True, True, False]
+        assert read(x.checked_mul(x)[1]).tolist() == [False, True, True]
+        quotient, remainder, good = (x * 0 + 9).checked_div_rem(x)
+        assert read(quotient).tolist() == [0, 1, 255] and read(remainder).tolist() == [9, 2, 9]
+        assert read(good).tolist() == [True, True, False]
+        with pytest.raises(errors.MismatchError, match="known number 0"):
+            x.checked_div_rem(0)
+        assert read(x.is_in([0, 200, 300])).tolist() == [True, False, True]
+        assert not read(x.is_in([-1])).any()
+        value, found = x.match_value({7: 70, 0: 1000}, dtype="uint16")
+        assert read(value).tolist() == [0, 70, 1000]
+        assert read(found).tolist() == [False, True, True]
+        with pytest.raises(errors.MismatchError, match="same sign"):
+            x.match_value({7: 70}, dtype="int16")
+
+
 def test_places_bytes_and_pickles(integer_client, integer_server):
     values = np.array([[1, 2, 3], [4, 5, 6]], np.uint8)
     x = integer_client.encrypt_integers(values)

@@ -9,6 +9,7 @@ use crate::errors::Failure;
 use crate::tfhe::gather::{broadcast, common_shape};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -136,7 +137,7 @@ impl IntegerCiphertexts {
     }
 
     /// All results of an operation.
-    fn results(
+    pub(super) fn results(
         &self,
         py: Python<'_>,
         operation: Binary,
@@ -169,6 +170,52 @@ impl IntegerCiphertexts {
         let mut results = self.results(py, operation, other)?;
         let second = results.swap_remove(1);
         Ok((results.swap_remove(0), second))
+    }
+
+    /// Both results, the second of which says that the first is right, where it says that it is
+    /// wrong as it comes.
+    pub(super) fn checked(
+        &self,
+        py: Python<'_>,
+        operation: Binary,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<(Self, Self)> {
+        let (result, wrong) = self.both(py, operation, other)?;
+        Ok((result, wrong.unary(py, Unary::Not)?))
+    }
+
+    /// Whether an element is one of known numbers. Those that none can be are left out.
+    pub(super) fn among(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let kind = self.kind();
+        let placed = objects(values)?.0.into_iter().map(|value| kind.nearest(&value));
+        let placed = placed.collect::<PyResult<Vec<_>>>()?;
+        let values: Vec<Plain> =
+            placed.into_iter().filter(|(_, side)| side.is_eq()).map(|(value, _)| value).collect();
+        let loaded = Self::server(py, &[self])?;
+        let held = self.held(py, &loaded)?;
+        let result = loaded.run(py, || match values.is_empty() {
+            true => held.one(Binary::NotEqual, Operand::Array(held.as_ref())),
+            false => held.is_in(&values),
+        })?;
+        Ok(Self::placed(self.shape.clone(), &loaded, result))
+    }
+
+    /// What stands beside an element in a table of known numbers, and whether it is there.
+    pub(super) fn looked_up(
+        &self,
+        py: Python<'_>,
+        table: &Bound<'_, PyDict>,
+        to: Option<Kind>,
+    ) -> PyResult<(Self, Self)> {
+        let (kind, to) = (self.kind(), to.unwrap_or(self.kind()));
+        let entries =
+            table.iter().map(|(number, beside)| Ok((kind.plain(&number)?, to.plain(&beside)?)));
+        let entries = entries.collect::<PyResult<Vec<_>>>()?;
+        let loaded = Self::server(py, &[self])?;
+        let held = self.held(py, &loaded)?;
+        let [result, found] = loaded.run(py, || held.find(&entries, to))?;
+        let placed = |held| Self::placed(self.shape.clone(), &loaded, held);
+        Ok((placed(result), placed(found)))
     }
 
     /// A comparison. Numbers that no element can be are above or below all of them.

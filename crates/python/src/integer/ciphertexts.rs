@@ -1,7 +1,7 @@
 //! Arrays of encrypted integers.
 
 use super::kind::Kind;
-use super::number::{Binary, Held, Host, Move, Unary, from_bytes};
+use super::number::{Binary, Count, Held, Host, Move, Unary, from_bytes};
 use super::server::{IntegerServerKey, Loaded};
 use crate::call::wait;
 use crate::classes::The;
@@ -13,7 +13,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
 
 /// Where integers are.
@@ -414,6 +414,91 @@ impl IntegerCiphertexts {
     /// The product, and whether it left the range.
     fn overflowing_mul(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
         self.both(py, Binary::OverflowingMultiply, other)
+    }
+
+    /// The sum, and whether it is in the range.
+    fn checked_add(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
+        self.checked(py, Binary::OverflowingAdd, other)
+    }
+
+    /// The difference, and whether it is in the range.
+    fn checked_sub(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
+        self.checked(py, Binary::OverflowingSubtract, other)
+    }
+
+    /// The product, and whether it is in the range.
+    fn checked_mul(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
+        self.checked(py, Binary::OverflowingMultiply, other)
+    }
+
+    /// Quotient and remainder as of div_rem, and whether they are those of a division: not by 0,
+    /// nor of the lowest signed number by -1.
+    fn checked_div_rem(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<(Self, Self, Self)> {
+        let mut results = self.results(py, Binary::CheckedDivide, other)?;
+        let (good, remainder) = (results.swap_remove(2), results.swap_remove(1));
+        Ok((results.swap_remove(0), remainder, good))
+    }
+
+    /// The logarithm as of ilog2, and whether there is one.
+    fn checked_ilog2(&self, py: Python<'_>) -> PyResult<(Self, Self)> {
+        let zero = 0i32.into_pyobject(py)?.into_any();
+        Ok((self.ilog2(py)?, self.compared(py, Binary::Greater, &zero)?))
+    }
+
+    /// How many bits are 1, as uint32.
+    fn count_ones(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::Ones))
+    }
+
+    /// How many bits are 0.
+    fn count_zeros(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::Zeros))
+    }
+
+    /// How many bits are 0 above the highest 1.
+    fn leading_zeros(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::LeadingZeros))
+    }
+
+    /// How many bits are 1 above the highest 0.
+    fn leading_ones(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::LeadingOnes))
+    }
+
+    /// How many bits are 0 below the lowest 1.
+    fn trailing_zeros(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::TrailingZeros))
+    }
+
+    /// How many bits are 1 below the lowest 0.
+    fn trailing_ones(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::TrailingOnes))
+    }
+
+    /// Which bit is the highest 1: the logarithm, rounded down; of 0 it is 0.
+    fn ilog2(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::Log2))
+    }
+
+    /// Whether an element is one of these known numbers.
+    fn is_in(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.among(py, values)
+    }
+
+    /// What a table of known numbers has for an element, 0 where it has nothing, and whether it has
+    /// something. Results have this dtype, unless `dtype` names another of this sign.
+    #[pyo3(signature = (table, dtype = None))]
+    fn match_value(
+        &self,
+        py: Python<'_>,
+        table: &Bound<'_, PyDict>,
+        dtype: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Self, Self)> {
+        self.looked_up(py, table, dtype.map(Kind::of).transpose()?)
     }
 
     /// Elements of `on` where these conditions hold, else of `off`, one of which is encrypted.

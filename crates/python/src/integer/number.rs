@@ -127,6 +127,21 @@ pub enum Unary {
     Absolute,
     /// By a known number of bits.
     Move(Move, u32),
+    /// Of bits, as numbers of 32 bits.
+    Count(Count),
+}
+
+/// Which bits are counted.
+#[derive(Clone, Copy, Debug)]
+pub enum Count {
+    Ones,
+    Zeros,
+    LeadingOnes,
+    LeadingZeros,
+    TrailingOnes,
+    TrailingZeros,
+    /// Those below the highest one.
+    Log2,
 }
 
 /// Operations of two.
@@ -137,6 +152,8 @@ pub enum Binary {
     Multiply,
     /// Quotient and remainder.
     Divide,
+    /// The same, and whether there are such.
+    CheckedDivide,
     And,
     Or,
     Xor,
@@ -224,6 +241,19 @@ pub trait Number: Send + Sync {
     /// # Errors
     /// As [`Number::unary`], and for amounts that are no natural numbers.
     fn move_by(&self, how: Move, amounts: &dyn Number) -> Outcome<Held>;
+
+    /// Whether an element is one of these values.
+    ///
+    /// # Errors
+    /// Those of the operation, and for conditions.
+    fn is_in(&self, values: &[Plain]) -> Outcome<Held>;
+
+    /// What stands beside an element in a table, as this kind of such a width, and whether it is
+    /// there.
+    ///
+    /// # Errors
+    /// As [`Number::is_in`], and for another kind.
+    fn find(&self, table: &[(Plain, Plain)], to: Kind) -> Outcome<[Held; 2]>;
 
     /// Some of its elements, in any order and as often as wanted.
     ///
@@ -340,6 +370,26 @@ macro_rules! resized {
     };
 }
 
+/// `match_value` of a number, to another width.
+macro_rules! found {
+    ($self:ident, $to:ident, $same:ident, $table:expr, $($bits:literal)*) => {
+        match $to {
+            $(
+                Kind::$same($bits) => {
+                    let (result, found) = $self.match_value::<$bits>($table)?;
+                    Ok([hold(result)?, hold(found)?])
+                }
+            )*
+            _ => {
+                let from = Self::KIND;
+                Err(Failure::mismatch(format!(
+                    "a table of {from} has numbers of the same sign, of any width, not {}", $to
+                )))
+            }
+        }
+    };
+}
+
 /// What both kinds of numbers do.
 macro_rules! number {
     ($type:ident, $same:ident, $other:ident, $absolute:expr) => {
@@ -358,8 +408,19 @@ macro_rules! number {
 
             fn unary(&self, operation: Unary) -> Outcome<Held> {
                 let absolute: fn(&Self) -> girih::integer::Result<Self> = $absolute;
+                if let Unary::Count(which) = operation {
+                    return hold(match which {
+                        Count::Ones => self.count_ones(),
+                        Count::Zeros => self.count_zeros(),
+                        Count::LeadingOnes => self.leading_ones(),
+                        Count::LeadingZeros => self.leading_zeros(),
+                        Count::TrailingOnes => self.trailing_ones(),
+                        Count::TrailingZeros => self.trailing_zeros(),
+                        Count::Log2 => self.ilog2(),
+                    }?);
+                }
                 hold(match operation {
-                    Unary::Propagate => self.propagate(),
+                    Unary::Propagate | Unary::Count(_) => self.propagate(),
                     Unary::Negate => self.neg(),
                     Unary::Not => self.not(),
                     Unary::Absolute => absolute(self),
@@ -393,7 +454,11 @@ macro_rules! number {
                     Binary::OverflowingAdd => both(self.overflowing_add(other)?),
                     Binary::OverflowingSubtract => both(self.overflowing_sub(other)?),
                     Binary::OverflowingMultiply => both(self.overflowing_mul(other)?),
-                    _ => {
+                    Binary::CheckedDivide => {
+                        let (quotient, remainder, good) = self.checked_div_rem(other)?;
+                        Ok(vec![hold(quotient)?, hold(remainder)?, hold(good)?])
+                    }
+                    Binary::Divide => {
                         let (quotient, remainder) = self.div_rem(other)?;
                         Ok(vec![hold(quotient)?, hold(remainder)?])
                     }
@@ -402,6 +467,18 @@ macro_rules! number {
 
             fn move_by(&self, how: Move, amounts: &dyn Number) -> Outcome<Held> {
                 moved!(self, how, amounts, 4 8 16 32 64 128)
+            }
+
+            fn is_in(&self, values: &[Plain]) -> Outcome<Held> {
+                hold(self.is_in(&own::<Self>(values)?)?)
+            }
+
+            fn find(&self, table: &[(Plain, Plain)], to: Kind) -> Outcome<[Held; 2]> {
+                let (numbers, beside): (Vec<Plain>, Vec<Plain>) = table.iter().copied().unzip();
+                // Values of one sign are of one type, whatever their width.
+                let (numbers, beside) = (own::<Self>(&numbers)?, own::<Self>(&beside)?);
+                let table: Vec<_> = numbers.into_iter().zip(beside).collect();
+                found!(self, to, $same, &table, 4 8 16 32 64 128)
             }
 
             fn take(&self, integers: &Integers, elements: &[usize]) -> Outcome<Held> {
@@ -452,6 +529,14 @@ impl Number for FheBool {
     }
 
     fn move_by(&self, _how: Move, _amounts: &dyn Number) -> Outcome<Held> {
+        Err(not_of_conditions())
+    }
+
+    fn is_in(&self, _values: &[Plain]) -> Outcome<Held> {
+        Err(not_of_conditions())
+    }
+
+    fn find(&self, _table: &[(Plain, Plain)], _to: Kind) -> Outcome<[Held; 2]> {
         Err(not_of_conditions())
     }
 
