@@ -282,6 +282,7 @@ macro_rules! number {
                     Unary::Move(Move::ShiftRight, by) => self.shr(by)?,
                     Unary::Move(Move::RotateLeft, by) => self.rotate_left(by)?,
                     Unary::Move(Move::RotateRight, by) => self.rotate_right(by)?,
+                    Unary::Count(_) => return unknown(Self::KIND, &operation),
                 })
             }
 
@@ -311,7 +312,9 @@ macro_rules! number {
                     Binary::Maximum => one(self.max(other)?),
                     Binary::OverflowingAdd => two(self.overflowing_add(other)?),
                     Binary::OverflowingSubtract => two(self.overflowing_sub(other)?),
-                    Binary::OverflowingMultiply => unknown(Self::KIND, &operation),
+                    Binary::OverflowingMultiply | Binary::CheckedDivide => {
+                        unknown(Self::KIND, &operation)
+                    }
                 }
             }
 

@@ -312,20 +312,12 @@ impl DiscreteIntegers {
     }
 
     /// The sum, and whether it left the range.
-    fn overflowing_add(
-        &self,
-        py: Python<'_>,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<(Self, Self)> {
+    fn overflowing_add(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
         self.two(py, Binary::OverflowingAdd, other)
     }
 
     /// The difference, and whether it left the range.
-    fn overflowing_sub(
-        &self,
-        py: Python<'_>,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<(Self, Self)> {
+    fn overflowing_sub(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
         self.two(py, Binary::OverflowingSubtract, other)
     }
 

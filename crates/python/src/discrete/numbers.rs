@@ -210,8 +210,11 @@ fn table(function: &Bound<'_, PyAny>, modulus: Option<u32>, least: u32) -> PyRes
         (0..modulus).map(|m| whole(&function.call1((m,))?)).collect::<PyResult<_>>()?
     } else {
         let array = arrays::as_array(function)?;
-        let values: Vec<Bound<'_, PyAny>> =
-            array.call_method0("ravel")?.call_method0("tolist")?.try_iter()?.collect::<PyResult<_>>()?;
+        let values: Vec<Bound<'_, PyAny>> = array
+            .call_method0("ravel")?
+            .call_method0("tolist")?
+            .try_iter()?
+            .collect::<PyResult<_>>()?;
         values.iter().map(whole).collect::<PyResult<_>>()?
     };
     Ok(Table::from_values(&values).map_err(Failure::from)?)
@@ -341,9 +344,8 @@ impl DiscreteNumbers {
         b: The<'_, Self>,
         c: The<'_, Self>,
     ) -> PyResult<(Self, Self)> {
-        let (loaded, (low, high)) = self.with(py, &[b.get(), c.get()], |key, x| {
-            Ok(key.full_adder(&x[0], &x[1], &x[2])?)
-        })?;
+        let (loaded, (low, high)) =
+            self.with(py, &[b.get(), c.get()], |key, x| Ok(key.full_adder(&x[0], &x[1], &x[2])?))?;
         Ok((self.placed(&loaded, low), self.placed(&loaded, high)))
     }
 
