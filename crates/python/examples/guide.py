@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import girih
-from girih import ckks, integer
+from girih import ckks, discrete, integer
 
 BITS, VECTORS = "INSECURE_TOY", "INSECURE_CKKS_D40_N10"
 
@@ -63,4 +63,20 @@ program = vectors.record(lambda s, t: (s * t).rotate(1), x, x)  # inputs by exam
 result = program(x, x)
 # ANCHOR_END: record
 assert np.abs(owner.decrypt(result) - np.roll(numbers**2, -1)).max() < 1e-4
+SLOTS = "INSECURE_DISCRETE_4_N10"
+# ANCHOR: slots
+many = discrete.ClientKey.generate(SLOTS)         # DISCRETE_4 for real ones
+slots = discrete.ServerKey(many.evaluation_keys(), device="cpu")
+a = many.encrypt([3, 2, 1, 0], below=4)
+b = many.encrypt([2, 2, 3, 1], below=4)
+x = many.encrypt_integers([700, 50], "uint16")
+y = many.encrypt_integers([5, 51], "uint16")
+with slots:
+    c = (4 * a + b).lookup(lambda m: (m >> 2) * (m & 3) % 4)
+    z = x * y + (x > y).select(x, y)
+many.decrypt(c)                                   # array([2, 0, 3, 0])
+many.decrypt(z)                                   # array([4200, 2601], dtype=uint16)
+# ANCHOR_END: slots
+assert many.decrypt(c).tolist() == [2, 0, 3, 0]
+assert many.decrypt(z).tolist() == [4200, 2601]
 print("right")

@@ -28,8 +28,8 @@ enum Store {
 
 /// An array of encrypted integers or conditions in slots, of any shape: a ciphertext holds two bits
 /// of thousands of them. Operators compute on all elements at once, on the server where an operand
-/// is or on that of the innermost `with server:`; numbers wrap around. The other operand is an array
-/// of the same shape and dtype, or one known number.
+/// is or on that of the innermost `with server:`; numbers wrap around. The other operand is an
+/// array of the same shape and dtype, or one known number.
 #[pyclass(frozen, module = "girih.discrete", name = "Integers")]
 pub struct DiscreteIntegers {
     /// The shape.

@@ -66,8 +66,8 @@ enum Store {
 
 /// An array of encrypted bits or small whole numbers, of any shape: thousands of them in a
 /// ciphertext. Sums, differences and products with known whole numbers are free; `lookup` replaces
-/// every number by a function of it; & | ^ ~ are for bits. The other operand is an array of the same
-/// shape, or of sums one known number.
+/// every number by a function of it; & | ^ ~ are for bits. The other operand is an array of the
+/// same shape, or of sums one known number.
 #[pyclass(frozen, module = "girih.discrete", name = "Numbers")]
 pub struct DiscreteNumbers {
     /// The shape.
@@ -282,8 +282,8 @@ impl DiscreteNumbers {
     /// Every number m replaced by function(m), by one look-up: a callable, or an array of its
     /// values from that of 0 on. The number is read modulo `modulus`, which divides the set's; of a
     /// callable it is the smallest that tells all numbers apart unless given. Several functions
-    /// cost little more than one and give a tuple. Order 2 lets less of the errors through and takes
-    /// a level more: the highest that the set has unless given.
+    /// cost little more than one and give a tuple. Order 2 lets less of the errors through and
+    /// takes a level more: the highest that the set has unless given.
     #[pyo3(signature = (*functions, modulus = None, order = None))]
     fn lookup<'py>(
         &self,
