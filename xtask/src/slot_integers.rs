@@ -2,7 +2,7 @@
 //! 64-bit integers over numbers in slots, timed, every result checked.
 
 use crate::bench::{Arguments, IntegerOperation, name};
-use crate::ckks::bench::digest_of;
+use crate::ckks::bench::{digest_of, settle};
 use crate::discrete::{Loaded, check, load};
 use crate::record::{self, Milliseconds};
 use anyhow::{Context, Result, bail, ensure};
@@ -202,6 +202,7 @@ pub fn run(arguments: &Arguments, set: &DiscreteParameters, op: IntegerOperation
     };
     let first_s = once()? / 1e3;
     let lookups = (integers.look_ups() - before) as usize / batch;
+    settle(integers.server().ckks(), &say, || once().map(drop))?;
     let samples = (0..arguments.repeat).map(|_| once()).collect::<Result<Vec<f64>>>()?;
     let ms = Milliseconds::of(&samples);
     let (found, digest) = output.context("at least one run")?.read(&client, &integers)?;

@@ -22,7 +22,7 @@ pub struct Arguments {
 
 /// Where a table stands: the page, and which one. In the page it lies between
 /// `<!-- cargo xtask table: NAME -->` and `<!-- end of table -->`.
-const PLACES: [(&str, &str); 7] = [
+const PLACES: [(&str, &str); 8] = [
     ("README.md", "peers"),
     ("docs/performance.md", "peers"),
     ("docs/performance.md", "h200 bounds"),
@@ -30,6 +30,7 @@ const PLACES: [(&str, &str); 7] = [
     ("docs/performance.md", "h200 ckks"),
     ("docs/performance.md", "h100 ckks"),
     ("docs/performance.md", "h200 numbers"),
+    ("docs/performance.md", "h200 integers"),
 ];
 
 /// README.md's picture.
@@ -116,6 +117,7 @@ enum File {
     One(Box<Measured>),
     Ckks(Box<MeasuredCkks>),
     Numbers(Box<MeasuredNumbers>),
+    Integers(MeasuredIntegers),
     Example {
         #[serde(rename = "example")]
         _example: String,
@@ -192,6 +194,19 @@ struct MeasuredNumbers {
     wrong: usize,
 }
 
+/// What a record of integers over numbers in slots says.
+#[derive(Deserialize)]
+struct MeasuredIntegers {
+    backend: String,
+    set: String,
+    op: String,
+    elements: usize,
+    lookups: usize,
+    ms: Times,
+    operations_per_s: f64,
+    wrong: usize,
+}
+
 #[derive(Deserialize)]
 struct Precision {
     mean: f64,
@@ -203,11 +218,13 @@ struct Records {
     tfhe: Vec<Measured>,
     ckks: Vec<MeasuredCkks>,
     numbers: Vec<MeasuredNumbers>,
+    integers: Vec<MeasuredIntegers>,
 }
 
 impl Records {
     fn read(folder: &Path) -> Result<Self> {
-        let mut all = Self { tfhe: Vec::new(), ckks: Vec::new(), numbers: Vec::new() };
+        let (tfhe, ckks, numbers, integers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut all = Self { tfhe, ckks, numbers, integers };
         // Where two records answer, the first by name does.
         for (name, Entry { value, path, .. }) in records::read(folder)? {
             let file = serde_json::from_value(value)
@@ -227,6 +244,13 @@ impl Records {
                         bail!("{name} of {}: {} wrong numbers", path.display(), record.wrong);
                     }
                     all.numbers.push(*record);
+                    continue;
+                }
+                File::Integers(record) => {
+                    if record.wrong > 0 {
+                        bail!("{name} of {}: {} wrong integers", path.display(), record.wrong);
+                    }
+                    all.integers.push(record);
                     continue;
                 }
                 File::Example { .. }
@@ -342,6 +366,7 @@ fn pages(root: &Path) -> Result<BTreeMap<&'static str, String>> {
                     "rates" => rates_of_sets(&records)?,
                     "bounds" => against_bounds(&records)?,
                     "numbers" => numbers(&records)?,
+                    "integers" => integers(&records)?,
                     _ => ckks(&records)?,
                 }
             }
@@ -456,6 +481,20 @@ fn numbers(records: &Records) -> Result<String> {
              | 2^{:.1}; 2^{:.1} |",
             m.ms_each, m.log2_deviation, m.log2_worst
         )?;
+    }
+    Ok(text)
+}
+
+/// The table of integers over numbers in slots.
+fn integers(records: &Records) -> Result<String> {
+    let mut text = "| device | set | operation | integers at once | look-ups | ms | a second \
+                    |\n|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for m in &records.integers {
+        let MeasuredIntegers { backend, set, op, lookups, .. } = m;
+        let (count, rate) = (thousands(m.elements as f64), thousands(m.operations_per_s));
+        let ms = m.ms.median;
+        writeln!(text, "| {backend} | {set} | {op} | {count} | {lookups} | {ms:.0} | {rate} |")?;
     }
     Ok(text)
 }

@@ -2,7 +2,7 @@
 //! every output of every instance checked.
 
 use crate::bench::{Arguments, DiscreteOperation, name};
-use crate::ckks::bench::digest_of;
+use crate::ckks::bench::{digest_of, settle};
 use crate::discrete::{Loaded, load, numbers};
 use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
@@ -178,6 +178,7 @@ pub fn run(arguments: &Arguments, set: &DiscreteParameters, op: DiscreteOperatio
     let start = Instant::now();
     once()?;
     let first_s = start.elapsed().as_secs_f64();
+    settle(server.ckks(), &say, &mut once)?;
     let mut samples = Vec::with_capacity(arguments.repeat);
     for _ in 0..arguments.repeat {
         let start = Instant::now();

@@ -275,6 +275,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
             girih.synthesize, ("module m(input a, output b); assign b = a; endmodule", "m"),
             {"ports": None, "yosys": "/no/such/yosys"},
         ),
+        "ckks.Ciphertexts.adjust": (of_ckks(vector.adjust), (1,), {}),
         "ckks.Ciphertexts.apply": (
             of_ckks(vector.apply), (lambda x: x * x, (-1.0, 1.0), 1e-3), {},
         ),
@@ -331,6 +332,9 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
             ckks.ClientKey.generate_seeded_for_tests, (set_of_vectors, seed), {},
         ),
         "ckks.CompositeSign": (ckks.CompositeSign, (0.1, 0.1), {}),
+        "ckks.CompositeSign.with_degrees": (
+            ckks.CompositeSign.with_degrees, (0.1, [7, 7]), {},
+        ),
         "ckks.CompositeSign.for_relu": (ckks.CompositeSign.for_relu, (0.05,), {}),
         "ckks.EvaluationKeys.from_bytes": (
             ckks.EvaluationKeys.from_bytes, (ckks_keys.to_bytes(), set_of_vectors), {},
@@ -339,6 +343,13 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "ckks.Matrix": (ckks.Matrix, ([[1, 2], [3, 4]],), {"slots": 4}),
         "ckks.Matrix.product_rotations": (ckks.Matrix.product_rotations, (2,), {}),
         "ckks.Parameters": (ckks.Parameters, (set_of_vectors.name,), {}),
+        "ckks.Parameters.generate": (
+            ckks.Parameters.generate, ("INSECURE_MINE",),
+            {
+                "log2_degree": 10, "log2_scale": 40.0, "auxiliary": 2, "levels": 2,
+                "headroom": 10.0, "security": 128, "description": "mine",
+            },
+        ),
         "ckks.Parameters.from_toml": (
             ckks.Parameters.from_toml, (set_of_vectors.to_toml(),), {},
         ),
@@ -368,6 +379,10 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "integer.Ciphertexts.from_bytes": (
             integer.Ciphertexts.from_bytes, (integers.to_bytes(), (2,)), {},
         ),
+        "integer.Ciphertexts.is_in": (of_integers(integers.is_in), ([1, 3],), {}),
+        "integer.Ciphertexts.match_value": (
+            of_integers(integers.match_value), ({1: 2}, "uint4"), {},
+        ),
         "integer.Ciphertexts.reshape": (integers.reshape, (2, 1), {}),
         "integer.Ciphertexts.sum": (of_integers(integers.sum), (0, "uint8"), {}),
         "integer.Ciphertexts.select": (
@@ -377,8 +392,9 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         **{
             f"integer.Ciphertexts.{name}": (of_integers(getattr(integers, name)), (integers,), {})
             for name in (
-                "div_rem", "maximum", "minimum", "overflowing_add", "overflowing_mul",
-                "overflowing_sub", "rotate_left", "rotate_right",
+                "checked_add", "checked_div_rem", "checked_mul", "checked_sub", "div_rem",
+                "maximum", "minimum", "overflowing_add", "overflowing_mul", "overflowing_sub",
+                "rotate_left", "rotate_right",
             )
         },
         "integer.ServerKey": (

@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 
 /// Calls of a routine before its own kernels are compiled. They take a core seconds, and save
 /// milliseconds a call.
-const CALLS_BEFORE: usize = 8;
+const CALLS_BEFORE: usize = 32;
 
 /// The kernels that launches need, one of each that is to be compiled.
 pub(crate) struct Order {

@@ -372,11 +372,14 @@ macro_rules! resized {
 
 /// `match_value` of a number, to another width.
 macro_rules! found {
-    ($self:ident, $to:ident, $same:ident, $table:expr, $($bits:literal)*) => {
+    ($self:ident, $to:ident, $same:ident, $numbers:ident, $beside:ident, $($bits:literal)*) => {
         match $to {
             $(
                 Kind::$same($bits) => {
-                    let (result, found) = $self.match_value::<$bits>($table)?;
+                    // Values of one sign are of one type, whatever their width.
+                    let beside = own::<Self>(&$beside)?;
+                    let table: Vec<_> = $numbers.into_iter().zip(beside).collect();
+                    let (result, found) = $self.match_value::<$bits>(&table)?;
                     Ok([hold(result)?, hold(found)?])
                 }
             )*
@@ -475,10 +478,8 @@ macro_rules! number {
 
             fn find(&self, table: &[(Plain, Plain)], to: Kind) -> Outcome<[Held; 2]> {
                 let (numbers, beside): (Vec<Plain>, Vec<Plain>) = table.iter().copied().unzip();
-                // Values of one sign are of one type, whatever their width.
-                let (numbers, beside) = (own::<Self>(&numbers)?, own::<Self>(&beside)?);
-                let table: Vec<_> = numbers.into_iter().zip(beside).collect();
-                found!(self, to, $same, &table, 4 8 16 32 64 128)
+                let numbers = own::<Self>(&numbers)?;
+                found!(self, to, $same, numbers, beside, 4 8 16 32 64 128)
             }
 
             fn take(&self, integers: &Integers, elements: &[usize]) -> Outcome<Held> {
