@@ -140,8 +140,9 @@ impl Leading {
     #[inline]
     pub const fn push(self, word: u32) -> Self {
         let started = nonzero_mask(self.taken | word);
-        // All ones below three.
-        let open = hide(started & ((self.taken.wrapping_sub(3)) as i32 >> 31) as u32);
+        // All ones below three; hidden on its own, or optimised builds make a branch of the sign.
+        let few = hide((self.taken.wrapping_sub(3) as i32 >> 31) as u32);
+        let open = started & few;
         let [first, second, third] = self.words;
         Self {
             words: [
@@ -183,7 +184,7 @@ impl Leading {
         let finite = (exponent << 52) + mantissa + up;
         let infinite = 0x7ffu64 << 52;
         // All ones where it is too large.
-        let above = infinite.wrapping_sub(finite) as i64 >> 63;
+        let above = hide(infinite.wrapping_sub(finite) as i64 >> 63);
         let magnitude = finite ^ (above as u64 & (finite ^ infinite));
         let kept = magnitude & !(is_zero as u64 | (is_zero as u64) << 32);
         f64::from_bits(kept | (negative as u64 & !is_zero as u64 & 1) << 63)
