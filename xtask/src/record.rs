@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::io::Write as _;
+use std::time::Instant;
 
 #[path = "../../crates/girih/examples/common/first.rs"]
 mod first;
@@ -113,6 +114,20 @@ pub fn speaker(json: Option<&str>) -> impl Fn(String) {
             eprintln!("{line}");
         }
     }
+}
+
+/// Waits, after a first result, until the device has the kernels that take long to compile, and
+/// says so: what is timed then runs by them.
+pub fn settle(engine: &girih_backend::Engine, json: Option<&str>) -> anyhow::Result<()> {
+    let start = Instant::now();
+    let waited = engine.settle()?;
+    if waited > 0 {
+        let seconds = start.elapsed().as_secs_f64();
+        speaker(json)(format!(
+            "kernels   for large batches: waited {seconds:.1} s for {waited} of them"
+        ));
+    }
+    Ok(())
 }
 
 /// Memory that could be had now, where the system tells.

@@ -3,7 +3,7 @@
 use crate::bootstrap::limits::MAX_CLUSTER;
 use crate::opened::Opened;
 use crate::runtime::emulated::Emulated;
-use girih_backend::poly::Specialise;
+use girih_backend::Specialise;
 use girih_backend::{
     Backend, DeviceInfo, DeviceKind, DeviceLimits, Result, Transform, bootstrap, poly,
 };

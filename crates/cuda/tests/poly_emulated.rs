@@ -4,10 +4,10 @@
 use girih_backend::poly::random::{self, Numbers};
 use girih_backend::poly::random::{RandomProgram, random_program};
 use girih_backend::poly::{
-    Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder,
-    SPECIALISE, Specialise, Term, interpret, lower,
+    Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder, Term,
+    interpret, lower,
 };
-use girih_backend::{Backend, BackendError, NoProgress};
+use girih_backend::{Backend, BackendError, NoProgress, SPECIALISE, Specialise};
 use girih_cuda::EmulatedBackend;
 use std::sync::Arc;
 

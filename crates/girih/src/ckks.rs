@@ -99,7 +99,8 @@ use crate::device::{BackendError, Device, LoadKeys, LoadOptions, PlanRequest, Pr
 use std::collections::BTreeMap;
 
 #[doc(inline)]
-pub use girih_backend::poly::{PolyOptions, PolyPlan, Specialise};
+pub use girih_backend::Specialise;
+pub use girih_backend::poly::{PolyOptions, PolyPlan};
 
 #[doc(inline)]
 pub use girih_ckks::{

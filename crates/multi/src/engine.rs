@@ -258,6 +258,11 @@ impl BootstrapDevice for MultiEngine {
         self.members[0].plan().with("devices", self.members.len())
     }
 
+    fn settle(&self) -> Result<usize> {
+        let _shared = self.shared();
+        self.all(Engine::settle).map(|counts| counts.into_iter().sum())
+    }
+
     fn grow(&self, _: usize, to: usize) -> Result<()> {
         let mut shared = self.shared();
         self.all(|engine| engine.reserve(SCRATCH.saturating_add(to)))?;

@@ -26,6 +26,7 @@ impl GateBatch {
         let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(below)).collect();
         let table = engine.add_tables(&table)?;
         engine.reserve(3 * ciphertexts)?;
+        engine.settle()?;
         let length = shape.ciphertext_len();
         let operand = |i: usize| Operand { ciphertext: i as u32, weight: 1 };
         let job = |i: usize| BootstrapJob {

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use girih::Device;
 use girih::ckks::Specialise;
 use girih::device::OpenOptions;
-use girih_backend::poly::SPECIALISE;
+use girih_backend::SPECIALISE;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]

@@ -126,14 +126,10 @@ pub fn run(arguments: &Arguments, op: GateOperation) -> Result<bool> {
     say(format!("keys      made in {:.2} s, loaded in {:.2} s", loaded.keygen_s, loaded.load_s));
     let (failure, what) = sets::log2_failure(&set, loaded.server.engine().transform());
     say(format!("fails     2^{failure:.1} {what}, by the noise model"));
-    say(format!(
-        "plan      {} {}",
-        loaded.server.engine().transform(),
-        loaded.server.engine().plan()
-    ));
-
     measure_all(arguments, sizes(arguments, batch, set.packing()), &say, |size| {
         let record = measure(arguments, op, &set, &device, &loaded, size)?;
+        // By now it has all kernels that it keeps.
+        say(format!("plan      {} {}", record.transform, loaded.server.engine().plan()));
         report(&record, &say);
         Ok(record)
     })
@@ -197,6 +193,7 @@ pub fn measure(
         }
         drop(span);
         first_result = first_result.or_else(FirstResult::first);
+        record::settle(server.engine(), arguments.json.as_deref())?;
         if timeline::is_on() {
             // Devices hand over their spans there.
             server.engine().synchronize()?;

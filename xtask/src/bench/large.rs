@@ -252,6 +252,9 @@ impl Bench {
             drop(span);
             if round > 0 {
                 samples.push(1e3 * start.elapsed().as_secs_f64());
+            } else {
+                let json = arguments.json.as_deref();
+                self.server.servers().try_for_each(|s| record::settle(s.engine(), json))?;
             }
             if timeline::is_on() {
                 // Devices hand over their spans there.

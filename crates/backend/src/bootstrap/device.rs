@@ -97,6 +97,15 @@ pub trait BootstrapDevice: std::any::Any + Send + Sync {
     /// The first failure of the device.
     fn synchronize(&self) -> Waiting<'_, Result<()>>;
 
+    /// Waits until all kernels are there that batches may choose from, and says how many were waited
+    /// for. Devices that begin without some ([`Specialise`](crate::Specialise)) implement it.
+    ///
+    /// # Errors
+    /// When a kernel cannot be compiled, or memory runs out.
+    fn settle(&self) -> Result<usize> {
+        Ok(0)
+    }
+
     /// How batches from the host are best cut.
     fn pipelining(&self) -> Pipelining {
         Pipelining::default()

@@ -214,6 +214,16 @@ impl Engine {
         self.device.synchronize().await
     }
 
+    /// Waits until the device has all kernels that batches may choose from
+    /// ([`Specialise`](crate::Specialise)), and says how many were waited for: from the next batch
+    /// on it is as fast as it gets.
+    ///
+    /// # Errors
+    /// When a kernel cannot be compiled, or memory runs out.
+    pub fn settle(&self) -> Result<usize> {
+        self.device.settle()
+    }
+
     /// Runs one job and returns what the device held at each of `stages`;
     /// the store does not change.
     ///

@@ -2,7 +2,7 @@
 
 use super::{BootstrapDevice, BootstrapShape, Engine, PlanRequest};
 use crate::device::{NoProgress, PlanSource, TunedPlans, Waiting};
-use crate::{BackendError, Progress, Result, Transform};
+use crate::{BackendError, Progress, Result, SPECIALISE, Specialise, Transform};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -50,6 +50,14 @@ impl LoadOptions {
     #[must_use]
     pub fn with_plan(self, plan: PlanRequest) -> Self {
         Self { plan, ..self }
+    }
+
+    /// The same with the kernels that take long to compile made then. Devices that have none refuse
+    /// it.
+    #[must_use]
+    pub fn with_specialise(mut self, when: Specialise) -> Self {
+        self.plan.choices.insert(SPECIALISE.to_owned(), when.number());
+        self
     }
 
     /// The same by the device's model, even where a tuned plan is stored.
@@ -150,8 +158,8 @@ pub trait Loader: Send + Sync {
 }
 
 /// The options to load `shape` with on the device called `identity`: those given where they ask for
-/// anything of the plan, else the stored winner, else those given,
-/// for the device's model to complete.
+/// anything of the plan but [`Specialise`](crate::Specialise), else the stored winner, else those
+/// given, for the device's model to complete.
 ///
 /// # Errors
 /// As [`TunedPlans::read`], and [`BackendError::InvalidRequest`] for stored
@@ -162,7 +170,9 @@ pub fn choose_plan(
     options: &LoadOptions,
     progress: &dyn Progress,
 ) -> Result<(LoadOptions, PlanSource)> {
-    if options.plan != PlanRequest::default() {
+    let mut asked = options.plan.clone();
+    let specialise = asked.choices.remove(SPECIALISE);
+    if asked != PlanRequest::default() {
         return Ok((options.clone(), PlanSource::Request));
     }
     if options.untuned {
@@ -174,7 +184,11 @@ pub fn choose_plan(
         progress.note(&note);
     }
     Ok(match plans.best(identity, shape, options.transform) {
-        Some(best) => (best.options_as(&path)?, PlanSource::Tuned),
+        Some(best) => {
+            let mut best: LoadOptions = best.options_as(&path)?;
+            best.plan.choices.extend(specialise.map(|number| (SPECIALISE.to_owned(), number)));
+            (best, PlanSource::Tuned)
+        }
         None => (options.clone(), PlanSource::Model),
     })
 }

@@ -9,6 +9,7 @@ mod preparation;
 mod private;
 mod progress;
 mod report;
+mod specialise;
 mod split_mix;
 #[cfg(target_arch = "wasm32")]
 mod suspension;
@@ -27,6 +28,7 @@ pub use preparation::{Preparation, PreparationTime, Preparing, preparation_times
 pub use private::{new_private_folder, private_folder};
 pub use progress::{NoProgress, Progress};
 pub use report::{PlanReport, PlanValue};
+pub use specialise::{SPECIALISE, Specialise};
 pub(crate) use split_mix::SplitMix64;
 #[cfg(target_arch = "wasm32")]
 pub use suspension::{Suspension, can_wait, suspend_by};

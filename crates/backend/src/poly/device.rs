@@ -173,7 +173,7 @@ pub trait PolyDevice: Any + Send + Sync {
     /// # Errors
     /// When a kernel cannot be compiled, or memory runs out.
     ///
-    /// [`Specialise`]: super::Specialise
+    /// [`Specialise`]: crate::Specialise
     fn settle(&self) -> Result<usize> {
         Ok(0)
     }

@@ -368,7 +368,7 @@ impl PolyEngine {
     /// # Errors
     /// When a kernel cannot be compiled, or memory runs out.
     ///
-    /// [`Specialise`]: super::Specialise
+    /// [`Specialise`]: crate::Specialise
     pub fn settle(&self) -> Result<usize> {
         self.shared.device.settle()
     }

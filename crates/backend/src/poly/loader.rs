@@ -6,56 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{PolyDevice, RingShape};
-use crate::{BackendError, PlanSource, Progress, Result, TunedPlans};
+use crate::{BackendError, PlanSource, Progress, Result, SPECIALISE, Specialise, TunedPlans};
 
 /// Choices that only one kind of device knows, by the names it gives them.
 pub type Choices = BTreeMap<String, u32>;
-
-/// The choice by which a device is told a [`Specialise`], where it has kernels for any program and
-/// others that it compiles for one. It is no part of a plan: tuned plans are used beside it.
-pub const SPECIALISE: &str = "specialise";
-
-/// When a device compiles kernels for one program alone. Words do not depend on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Specialise {
-    /// Never: programs run by the kernels that serve any program, which compile in a moment and
-    /// run slower.
-    Never,
-    /// Before a program runs for the first time.
-    Now,
-    /// While it runs by the kernels for any program; it changes over when its own are ready.
-    #[default]
-    Background,
-}
-
-impl Specialise {
-    /// All, in the order of their numbers.
-    pub const ALL: [Self; 3] = [Self::Never, Self::Now, Self::Background];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Now => "now",
-            Self::Background => "background",
-        }
-    }
-
-    /// The one with this name.
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
-    }
-
-    /// As the value of the choice [`SPECIALISE`].
-    pub fn number(self) -> u32 {
-        self as u32
-    }
-
-    /// Of the value of a choice.
-    pub fn of_number(number: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.number() == number)
-    }
-}
 
 /// Opens rings on a device. One that knows choices implements [`Loader::open_by`], any other
 /// [`Loader::open`]; each is made of the other.

@@ -42,7 +42,7 @@ pub mod schedule;
 pub use device::{Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentSource, RoutineId};
 pub use engine::{Buffer, PolyEngine, Resident, Routine};
 pub use interpret::{Interpreted, interpret};
-pub use loader::{Choices, Loader, PolyOptions, PolyPlan, SPECIALISE, Specialise, unknown_choice};
+pub use loader::{Choices, Loader, PolyOptions, PolyPlan, unknown_choice};
 pub use lower::lower;
 pub use program::{
     Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape,

@@ -12,8 +12,8 @@ use crate::runtime::machine::{Machine, Queue};
 use crate::runtime::order::Order;
 use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
-    BootstrapJob, BootstrapShape, LinearJob, PlanReport, PlanSource, Result, Stage, StageOutput,
-    Transform, Waiting, at_once,
+    BootstrapJob, BootstrapShape, LinearJob, PlanReport, PlanSource, Result, Specialise, Stage,
+    StageOutput, Transform, Waiting, at_once,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,10 +34,11 @@ impl CudaEngine {
         loading: &Loading<'_>,
         plans: Vec<CudaPlan>,
         source: PlanSource,
+        specialise: Specialise,
         beside: Option<&Self>,
     ) -> Result<Self> {
         let switch = beside.map(|engine| Arc::clone(&engine.pipeline.switch));
-        let pipeline = Pipeline::load(loading, &plans, switch)?;
+        let pipeline = Pipeline::load(loading, &plans, specialise, switch)?;
         let memory = match beside {
             Some(engine) => Arc::clone(&engine.memory),
             None => Arc::new(Mutex::new(Memory::new(&pipeline.machine)?)),
@@ -81,8 +82,9 @@ impl BootstrapDevice for CudaEngine {
     fn report(&self) -> PlanReport {
         let Pipeline { rotations, key, switch, .. } = &self.pipeline;
         let mut report = PlanReport::new(self.plan.transform, self.source);
-        for (index, rotation) in rotations.iter().enumerate() {
-            rotation.describe(&mut report, index == 0);
+        let rotations = rotations.now();
+        for rotation in rotations {
+            rotation.describe(&mut report, rotation.plan == self.plan);
         }
         report
             .with("key_switch_threads", self.plan.key_switch.threads)
@@ -163,6 +165,12 @@ impl BootstrapDevice for CudaEngine {
 
     fn synchronize(&self) -> Waiting<'_, Result<()>> {
         at_once(|| self.machine().synchronize())
+    }
+
+    fn settle(&self) -> Result<usize> {
+        // Nothing is asked for while they are timed.
+        let _memory = self.memory();
+        self.pipeline.settle()
     }
 
     fn pipelining(&self) -> Pipelining {

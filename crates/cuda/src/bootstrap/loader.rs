@@ -1,13 +1,13 @@
 //! Keys loaded on a machine.
 
 use crate::bootstrap::engine::CudaEngine;
-use crate::bootstrap::plan::{Planner, Split, only_transform};
+use crate::bootstrap::plan::{Planner, Split, knobs, only_transform};
 use crate::bootstrap::upload::Loading;
 use crate::runtime::machine::Machine;
 use girih_backend::bootstrap::{BootstrapDevice, Loader};
 use girih_backend::{
     BootstrapShape, DeviceLimits, KeyModulus, LoadOptions, LoadRequest, PlanRequest, PlanSource,
-    Result, Transform, Waiting, at_once, choose_plan,
+    Result, Specialise, Transform, Waiting, at_once, choose_plan,
 };
 use std::sync::Arc;
 
@@ -66,8 +66,14 @@ impl BootstrapLoader {
         };
         let transform = options.transform.unwrap_or_else(|| self.preferred(shape));
         let plans = self.planner(shape, transform).candidates(&options.plan)?;
+        // What keeps no time is a test, which looks at all rotations.
+        let specialise = if self.machine.keeps_time() {
+            knobs::specialise(&options.plan)
+        } else {
+            Specialise::Now
+        };
         let loading = Loading { machine: &self.machine, keys, progress };
-        let loaded = CudaEngine::load(&loading, plans, source, request.beside_as()?);
+        let loaded = CudaEngine::load(&loading, plans, source, specialise, request.beside_as()?);
         self.machine.take_notes().iter().for_each(|note| progress.note(note));
         loaded
     }

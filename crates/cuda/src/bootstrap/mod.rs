@@ -42,6 +42,7 @@ pub(crate) mod plan;
 pub(crate) mod queues;
 pub(crate) mod roots;
 pub(crate) mod rotation;
+mod rotations;
 pub(crate) mod source;
 pub(crate) mod switches;
 #[cfg(test)]

@@ -9,14 +9,14 @@ use crate::bootstrap::memory::{Lane, Memory, read_by, tables_read_by};
 use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::queues;
 use crate::bootstrap::roots;
-use crate::bootstrap::rotation::{self, Rotation};
+use crate::bootstrap::rotation;
+use crate::bootstrap::rotations::Rotations;
 use crate::bootstrap::switches::{Staged, Switch};
 use crate::bootstrap::upload::Loading;
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Buffer, Machine, Queue};
 use crate::runtime::order::span;
-use girih_backend::{BootstrapJob, BootstrapShape, LinearJob, Result, Transform};
-use rayon::prelude::*;
+use girih_backend::{BootstrapJob, BootstrapShape, LinearJob, Result, Specialise, Transform};
 use std::sync::Arc;
 
 /// Most jobs of one launch for each multiprocessor: bounds the scratch between the two kernels.
@@ -38,24 +38,21 @@ pub(crate) struct Pipeline {
     pub key: Buffer,
     roots: Buffer,
     powers: Buffer,
-    /// At least one; where there are more, batches choose.
-    pub rotations: Vec<Rotation>,
+    /// Where there are several, batches choose.
+    pub rotations: Rotations,
     /// Shared with engines loaded beside this one.
     pub switch: Arc<Switch>,
     combine: Combine,
-    /// Whether independent calls run beside each other. Several blocks of a multiprocessor end at
-    /// different times, and another call's blocks take their places; a single one profits from
-    /// neighbours that read the same part of the key, which blocks of another call do not.
-    overlaps: bool,
     multiprocessors: usize,
 }
 
 impl Pipeline {
-    /// Compiles `plans`, which are at least one, and pulls the keys; the key switch is that of an
-    /// engine `beside`, where there is one.
+    /// Compiles those of `plans`, which are at least one, that are needed at once, and pulls the
+    /// keys; the key switch is that of an engine `beside`, where there is one.
     pub fn load(
         loading: &Loading<'_>,
         plans: &[CudaPlan],
+        specialise: Specialise,
         beside: Option<Arc<Switch>>,
     ) -> Result<Self> {
         let Loading { machine, keys, .. } = *loading;
@@ -64,10 +61,7 @@ impl Pipeline {
         let plan = &plans[0];
         let layout = KeyLayout::new(&shape, plan.transform, plan.packed);
         // Compilers run side by side, and keys go to the device meanwhile.
-        let rotations = || {
-            let one = |(index, plan)| Rotation::load(machine.as_ref(), &shape, plan, index == 0);
-            plans.par_iter().enumerate().map(one).collect::<Result<Vec<_>>>()
-        };
+        let rotations = || Rotations::load(machine, &shape, plans, specialise);
         let combine = || Combine::load(machine.as_ref(), &shape, plan);
         let key = || {
             let steps = |step| layout.step(keys, step);
@@ -85,16 +79,7 @@ impl Pipeline {
         let (mut rotations, combine, key, switch) = (rotations?, combine?, key?, switch?);
         layout.check(machine.id())?;
         let (roots, powers) = root_buffers(machine, &shape, plan.transform)?;
-        let arguments = BlindRotateArguments {
-            key: key.address(),
-            roots: roots.address(),
-            powers: powers.address(),
-            steps: shape.steps() as u32,
-            ..Default::default()
-        };
-        rotation::measure(machine, &shape, &mut rotations, arguments)?;
-        let first = &rotations[0];
-        let overlaps = first.cost.resident_blocks > 1 && !first.plan.split.is_spread();
+        rotations.measure(to_time(&shape, &key, &roots, &powers))?;
         // Keys, roots and tables are where kernels of all queues read them.
         machine.synchronize()?;
         Ok(Self {
@@ -108,14 +93,26 @@ impl Pipeline {
             rotations,
             switch,
             combine,
-            overlaps,
             multiprocessors: plan.multiprocessors,
         })
     }
 
     /// Ciphertexts that the device runs at once.
     pub fn wave(&self) -> usize {
-        self.rotations[0].wave()
+        self.rotations.now()[0].wave()
+    }
+
+    /// Whether independent calls run beside each other. Several blocks of a multiprocessor end at
+    /// different times, and another call's blocks take their places; a single one profits from
+    /// neighbours that read the same part of the key, which blocks of another call do not.
+    fn overlaps(&self) -> bool {
+        let first = &self.rotations.now()[0];
+        first.cost.resident_blocks > 1 && !first.plan.split.is_spread()
+    }
+
+    /// Waits for all rotations that batches may choose from, and says how many were waited for.
+    pub fn settle(&self) -> Result<usize> {
+        self.rotations.settle(to_time(&self.shape, &self.key, &self.roots, &self.powers))
     }
 
     /// Most jobs of one launch.
@@ -130,14 +127,14 @@ impl Pipeline {
 
     /// What takes the rotations of a lane, and everything of its small calls.
     fn queue(&self, lane: usize) -> Queue {
-        if lane == 1 && self.overlaps { queues::SECOND } else { queues::FIRST }
+        if lane == 1 && self.overlaps() { queues::SECOND } else { queues::FIRST }
     }
 
     /// Whether the rotations of calls that fill the device follow each other, and only smaller
     /// calls and key switches run beside them. That is where the key switch is short: rotations
     /// that begin as others end have blocks far apart in the key for all of their time.
     fn takes_turns(&self) -> bool {
-        self.overlaps && matches!(&*self.switch, Switch::First(_))
+        self.overlaps() && matches!(&*self.switch, Switch::First(_))
     }
 
     /// What a rotation of the staged jobs takes, outside traces.
@@ -222,6 +219,8 @@ impl Pipeline {
 
     /// Checked jobs, launch by launch.
     pub fn bootstrap(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<()> {
+        let to_time = to_time(&self.shape, &self.key, &self.roots, &self.powers);
+        self.rotations.turn(jobs.len(), to_time)?;
         let mut rest = jobs;
         let in_turns = self.takes_turns().then(|| self.wave());
         for length in launches(jobs.len(), in_turns, self.jobs_per_launch()) {
@@ -240,7 +239,7 @@ impl Pipeline {
             (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
         let needed = memory.begin(&reads, &writes);
         let queue = self.queue(memory.lane);
-        let full = self.overlaps && jobs.len() >= self.wave();
+        let full = self.overlaps() && jobs.len() >= self.wave();
         let (first, last) = match &*self.switch {
             // Where the rotation before leaves places idle at its end.
             Switch::First(_) if full => (queues::FILL, queue),
@@ -261,10 +260,10 @@ impl Pipeline {
         }
         let mut arguments = self.rotate_arguments(memory, lane, jobs.len());
         for (index, (rotation, share)) in
-            rotation::shares(&self.rotations, jobs.len()).into_iter().enumerate()
+            rotation::shares(self.rotations.now(), jobs.len()).into_iter().enumerate()
         {
             // What is left after whole waves fills multiprocessors as these drain.
-            let queue = if index > 0 && self.overlaps { queues::FILL } else { queue };
+            let queue = if index > 0 && self.overlaps() { queues::FILL } else { queue };
             if queue != first {
                 machine.wait(queue, ready)?;
             }
@@ -284,6 +283,22 @@ impl Pipeline {
         memory.end(reads, writes, end);
         memory.table_order.add(tables_read_by(jobs, &self.shape), 0..0, end);
         Ok(())
+    }
+}
+
+/// What rotations are told that are only timed.
+fn to_time(
+    shape: &BootstrapShape,
+    key: &Buffer,
+    roots: &Buffer,
+    powers: &Buffer,
+) -> BlindRotateArguments {
+    BlindRotateArguments {
+        key: key.address(),
+        roots: roots.address(),
+        powers: powers.address(),
+        steps: shape.steps() as u32,
+        ..Default::default()
     }
 }
 

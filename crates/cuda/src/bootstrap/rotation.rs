@@ -10,7 +10,7 @@ use crate::bootstrap::source;
 use crate::bootstrap::upload::kernels;
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::{Buffer, Kernel, KernelCost, LaunchSize, Machine, Queue};
-use crate::runtime::source::KernelFile;
+use crate::runtime::source::{KernelFile, Source};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Operand, PlanReport, PlanValue,
     Preparation, Result, Transform, preparing,
@@ -133,6 +133,11 @@ impl Rotation {
         )
     }
 
+    /// The source of a plan's kernel.
+    pub fn source(shape: &BootstrapShape, plan: &CudaPlan) -> Source {
+        source::source(file(plan.split), shape, plan, false)
+    }
+
     /// Adds the plan and its cost to a report, under names that begin with the split unless it is
     /// the `first`.
     pub fn describe(&self, report: &mut PlanReport, first: bool) {
@@ -172,9 +177,9 @@ impl Rotation {
 }
 
 /// The fastest variant for `jobs` bootstrappings.
-pub(crate) fn choose(rotations: &[Rotation], jobs: usize) -> &Rotation {
+pub(crate) fn choose(rotations: &[Arc<Rotation>], jobs: usize) -> &Rotation {
     // Loading made at least one.
-    let first = &rotations[0];
+    let first: &Rotation = &rotations[0];
     rotations[1..]
         .iter()
         .fold(first, |best, r| if r.seconds(jobs) < best.seconds(jobs) { r } else { best })
@@ -182,11 +187,16 @@ pub(crate) fn choose(rotations: &[Rotation], jobs: usize) -> &Rotation {
 
 /// How `jobs` bootstrappings are launched: all by one variant, or whole waves of one and what is
 /// left by others, whatever takes the least time one after another.
-pub(crate) fn shares(rotations: &[Rotation], jobs: usize) -> Vec<(&Rotation, usize)> {
+pub(crate) fn shares(rotations: &[Arc<Rotation>], jobs: usize) -> Vec<(&Rotation, usize)> {
     fastest(rotations, jobs).1
 }
 
-fn fastest(rotations: &[Rotation], jobs: usize) -> (f64, Vec<(&Rotation, usize)>) {
+/// How long that is predicted to take, in seconds.
+pub(crate) fn seconds(rotations: &[Arc<Rotation>], jobs: usize) -> f64 {
+    fastest(rotations, jobs).0
+}
+
+fn fastest(rotations: &[Arc<Rotation>], jobs: usize) -> (f64, Vec<(&Rotation, usize)>) {
     let best = choose(rotations, jobs);
     let mut fastest = (best.seconds(jobs), vec![(best, jobs)]);
     for rotation in rotations {
@@ -197,14 +207,14 @@ fn fastest(rotations: &[Rotation], jobs: usize) -> (f64, Vec<(&Rotation, usize)>
         let (seconds, rest) = self::fastest(rotations, left);
         let seconds = rotation.seconds(jobs - left) + seconds;
         if seconds < fastest.0 {
-            fastest = (seconds, [(rotation, jobs - left)].into_iter().chain(rest).collect());
+            fastest = (seconds, [(&**rotation, jobs - left)].into_iter().chain(rest).collect());
         }
     }
     fastest
 }
 
 /// The largest batch up to which every batch goes to splits over blocks; 0 where none does.
-pub(crate) fn crossover(rotations: &[Rotation]) -> usize {
+pub(crate) fn crossover(rotations: &[Arc<Rotation>]) -> usize {
     let most = rotations.iter().map(|r| r.wave).max().unwrap_or(0);
     let spread =
         |jobs: &usize| shares(rotations, *jobs).iter().all(|(r, _)| r.plan.split.is_spread());
@@ -299,7 +309,7 @@ mod tests {
     use girih_backend::PlanRequest;
 
     /// The plans of three digits of one word with the times that an H200 measured.
-    fn measured() -> Vec<Rotation> {
+    fn measured() -> Vec<Arc<Rotation>> {
         let (shape, limits) = (test_shapes::shape("word_3x7", 1), limits_of(90));
         let planner = Planner {
             device: "cuda",
@@ -324,7 +334,7 @@ mod tests {
             wave_seconds: ms / 1e3,
             single_seconds: None,
         };
-        plans.into_iter().zip(times).map(rotation).collect()
+        plans.into_iter().zip(times).map(rotation).map(Arc::new).collect()
     }
 
     #[test]

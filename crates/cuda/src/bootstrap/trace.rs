@@ -173,7 +173,7 @@ impl<'a> Trace<'a> {
             dump_step: dump_step as u32,
             ..self.pipeline.rotate_arguments(self.memory, &self.memory.lanes[0], 1)
         };
-        rotation::choose(rotations, 1).launch_traced(machine.as_ref(), shape, arguments)?;
+        rotation::choose(rotations.now(), 1).launch_traced(machine.as_ref(), shape, arguments)?;
         self.download(buffer.address(), len)
     }
 

@@ -18,9 +18,9 @@ use crate::runtime::bytes::{bytes_of, bytes_of_mut};
 use crate::runtime::machine::{Graph, Kernel, Machine, Queue};
 use girih_backend::poly::schedule::{Limb, Schedule};
 use girih_backend::poly::{
-    Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId, Specialise,
+    Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId,
 };
-use girih_backend::{BackendError, DeviceLimits, Preparation, Progress, preparing};
+use girih_backend::{BackendError, DeviceLimits, Preparation, Progress, Specialise, preparing};
 use girih_ring::{Modulus, Shoup};
 use rayon::prelude::*;
 use std::any::Any;

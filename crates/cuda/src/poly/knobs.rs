@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use girih_backend::BackendError;
-use girih_backend::poly::{PolyOptions, PolyPlan, SPECIALISE, Specialise, unknown_choice};
+use girih_backend::poly::{PolyOptions, PolyPlan, unknown_choice};
+use girih_backend::{SPECIALISE, Specialise};
 
 /// Choices that change how fast kernels run, never what they compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,9 +6,9 @@ use crate::schedule::Shares;
 use crate::threads::MemberThreads;
 use girih_backend::poly::{
     Bindings, Choices, Domain, Loader, Place, PolyDevice, PolyOptions, PolyPlan, ProgramBuilder,
-    RingShape, SPECIALISE, lower,
+    RingShape, lower,
 };
-use girih_backend::{BackendError, NoProgress, Result};
+use girih_backend::{BackendError, NoProgress, Result, SPECIALISE};
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -4,7 +4,7 @@
 //! What never gained more than 2 % over the model is no knob: how many blocks ask for the key
 //! ahead, and whether the last two levels of an inverse pass are one step.
 
-use girih_backend::{BackendError, PlanRequest, Result};
+use girih_backend::{BackendError, PlanRequest, Result, SPECIALISE, Specialise};
 use std::ops::RangeInclusive;
 
 /// The choice that fixes the ciphertexts of a block.
@@ -44,7 +44,8 @@ const fn knob(name: &'static str, values: RangeInclusive<usize>, spread: bool) -
 /// | `tiled` | 1: key switches always by tiles, 0: never |
 /// | `spread` | [`SPREAD`] |
 /// | `spread_items` | [`SPREAD_ITEMS`] |
-pub(crate) const KNOBS: [Knob; 11] = [
+/// | `specialise` | when kernels for large batches are compiled, by the number of [`Specialise`] |
+pub(crate) const KNOBS: [Knob; 12] = [
     knob(GROUPS, 1..=64, false),
     knob("blocks", 1..=8, false),
     // What a ring reads behind the key stays inside its slack; 16 of entries that are not packed.
@@ -57,11 +58,18 @@ pub(crate) const KNOBS: [Knob; 11] = [
     knob("tiled", 0..=1, true),
     knob(SPREAD, 0..=8, true),
     knob(SPREAD_ITEMS, 2..=16, true),
+    knob(SPECIALISE, 0..=2, true),
 ];
 
 /// What `request` chooses under `name`.
 pub(crate) fn choice(request: &PlanRequest, name: &str) -> Option<usize> {
     request.choices.get(name).map(|&value| value as usize)
+}
+
+/// When `request` wants the kernels for large batches.
+pub(crate) fn specialise(request: &PlanRequest) -> Specialise {
+    let number = request.choices.get(SPECIALISE).copied();
+    number.and_then(Specialise::of_number).unwrap_or_default()
 }
 
 /// Whether a choice also holds where blocks share a ciphertext.

@@ -8,9 +8,9 @@ use crate::poly::memory::Block;
 use crate::poly::routine::{Tier, ready};
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::Kernel;
+use girih_backend::poly::RoutineId;
 use girih_backend::poly::schedule::Schedule;
-use girih_backend::poly::{RoutineId, Specialise};
-use girih_backend::{BackendError, Preparation, preparing};
+use girih_backend::{BackendError, Preparation, Specialise, preparing};
 use std::sync::Arc;
 
 impl CudaPoly {
