@@ -33,7 +33,7 @@ enum Unit {
 
 /// Records are of one H200. Peers that could be run beside us were, on such a card; the others'
 /// figures are their authors' own.
-const WORKS: [Work; 8] = [
+const WORKS: [Work; 9] = [
     Work {
         what: "gates, five bits to a ciphertext (M3)",
         record: "cuda_M3_r5_fft",
@@ -65,6 +65,14 @@ const WORKS: [Work; 8] = [
         unit: Unit::PerSecond,
         peer: 213_813.0,
         source: "girih's own TFHE, GIRIH_GATE, H200",
+    },
+    Work {
+        what: "sums of 64-bit integers, 262,144 at once (DISCRETE_4)",
+        record: "discrete_4_add64_8",
+        field: "/operations_per_s",
+        unit: Unit::PerSecond,
+        peer: 510.0,
+        source: "TFHE-rs, eight H100, published",
     },
     Work {
         what: "one CKKS bootstrapping of 32,768 numbers",
@@ -167,7 +175,8 @@ pub fn table(folder: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// The same as a picture: a bar a work, as long as it is times as fast; the line at 1 is the peer.
+/// The same as a picture: a bar a work, by the logarithm of how many times as fast it is; the
+/// dashed line at 1 is the peer, thin ones are at powers of ten.
 ///
 /// # Errors
 /// As [`table`].
@@ -176,7 +185,9 @@ pub fn picture(folder: &Path) -> Result<String> {
     let longest = rows.iter().map(|row| row.times).fold(1.0, f64::max);
     let (width, left, line, top) = (880.0, 16.0, 52.0, 64.0);
     let bars = width - 2.0 * left - 70.0;
-    let length = |times: f64| bars * times / longest;
+    // Where the peer is, from the left.
+    let one = 24.0;
+    let length = |times: f64| (one + (bars - one) * times.ln() / longest.ln()).max(2.0);
     let height = top + line * rows.len() as f64 + 16.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
@@ -184,8 +195,18 @@ pub fn picture(folder: &Path) -> Result<String> {
          width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n<text x=\"{left}\" y=\"30\" \
          font-size=\"19\" font-weight=\"bold\">girih on one H200: times as fast as its \
          peers</text>\n<text x=\"{left}\" y=\"50\" font-size=\"13\" fill=\"#555555\">dashed: the \
-         peer named on the right of each line</text>\n"
+         peer named on the right of each line; thin: 10, 100, .. times as fast</text>\n"
     );
+    let mut power = 10.0;
+    while power < longest {
+        let (x, below) = (left + length(power), height - 10.0);
+        writeln!(
+            svg,
+            "<line x1=\"{x:.1}\" y1=\"{top}\" x2=\"{x:.1}\" y2=\"{below:.0}\" \
+             stroke=\"#dddddd\"/>"
+        )?;
+        power *= 10.0;
+    }
     for (i, Row { work, value, times }) in rows.iter().enumerate() {
         let y = top + line * i as f64;
         let (bar, x) = (length(*times), left + length(1.0));

@@ -7,7 +7,8 @@ use crate::{CkksParameters, Error, Result, error, wire};
 use girih_backend::{Preparation, Progress, preparing};
 use girih_ring::sampler::PublicStream;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
-use girih_rlwe::{KeyId, MaskSeed, SetId};
+use girih_rlwe::{Fresh, KeyId, MaskSeed, SetId};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,17 +60,21 @@ impl EvaluationKeys {
         };
         let secrets: &SecretLimbs = client.secret_limbs();
         let first = first_factors(client, wanted.keys())?;
-        let mut keys = BTreeMap::new();
-        for (kind, range) in wanted {
+        let draw = |(kind, range): (KeyKind, KeyRange)| {
             let number = kind.number().to_le_bytes();
-            let fresh = client.entropy().fresh("a switching key", &[&number])?;
+            Ok((kind, range, client.entropy().fresh("a switching key", &[&number])?))
+        };
+        let drawn = wanted.into_iter().map(draw).collect::<Result<Vec<_>>>()?;
+        // Side by side, since what a key does before its limbs has less to do than a thread each.
+        let make = |(kind, range, fresh): (KeyKind, KeyRange, Fresh)| {
             let positions = range.positions(set);
             let diagonal = diagonal_of(set, kind, &first)?;
             let what = (range, &diagonal[..]);
             let key =
                 SwitchingKey::generate(client.host(), what, &positions, secrets, &fresh, &report)?;
-            keys.insert(kind, key);
-        }
+            Ok((kind, key))
+        };
+        let keys = drawn.into_par_iter().map(make).collect::<Result<BTreeMap<_, _>>>()?;
         Ok(Self { set: set.clone(), set_id: SetId::of(set), id: client.key_id(), keys })
     }
 

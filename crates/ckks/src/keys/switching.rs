@@ -153,6 +153,7 @@ impl SwitchingKey {
         // One error integer a coefficient, reduced into all limbs.
         let errors: Vec<_> = digits
             .clone()
+            .into_par_iter()
             .map(|digit| {
                 let index = kind.number() << 8 | digit as u64;
                 let mut stream = fresh.errors.stream(domain::ERRORS, index);
