@@ -174,17 +174,6 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
     let say = record::speaker(arguments.json.as_deref());
     say(format!("device    {} ({})", device.info().id, device.info().name));
     say(format!("set       {set}: {}", set.description()));
-    for warning in set.warnings() {
-        say(format!("warning   {warning}"));
-    }
-    if let (CkksOperation::Bootstrap, Ok(fails)) =
-        (op, NoiseModel::new(set).bootstrapping_failure())
-    {
-        say(format!(
-            "fails     2^{:.1} loses bits, 2^{:.1} all, by the model",
-            fails.degraded, fails.destroyed
-        ));
-    }
     let how = Bootstrapping {
         message_ratio: arguments.ratio,
         few_keys: arguments.few_keys,
@@ -214,6 +203,17 @@ pub fn run(arguments: &Arguments, set: &CkksParameters) -> Result<bool> {
                 break;
             }
         }
+    }
+    // Estimates take part of a second: no result waits for them.
+    for warning in set.warnings() {
+        say(format!("warning   {warning}"));
+    }
+    let fails = NoiseModel::new(set).bootstrapping_failure();
+    if let (CkksOperation::Bootstrap, Ok(fails)) = (op, fails) {
+        say(format!(
+            "fails     2^{:.1} loses bits, 2^{:.1} all, by the model",
+            fails.degraded, fails.destroyed
+        ));
     }
     // What was measured before a failure is kept.
     if let (Some(path), Some(first)) = (&arguments.json, records.first()) {
