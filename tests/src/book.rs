@@ -8,9 +8,10 @@ use std::path::{Component, Path, PathBuf};
 /// Where chapters lie, seen from the root of the repository.
 const DOCS: &str = "docs";
 /// Files that tests run: all samples are taken from them. (What fences say, their folders.) What
-/// clients of TFHE-rs do is run by hand, `cargo xtask tfhe-rs`.
+/// clients of TFHE-rs do is run by hand, `cargo xtask tfhe-rs`, and so is the service, `cargo xtask
+/// service`.
 const SAMPLES: [(&str, &[&str]); 2] = [
-    ("rust", &["crates/girih/examples/guide", "crates/tfhe-rs/examples"]),
+    ("rust", &["crates/girih/examples/guide", "crates/service", "crates/tfhe-rs/examples"]),
     ("python", &["crates/python/examples"]),
 ];
 

@@ -1,5 +1,6 @@
 //! The command line of girih, `cargo xtask`: one file a command.
 
+mod apart;
 mod bench;
 mod book;
 mod bundle;
@@ -31,6 +32,7 @@ mod record;
 mod records;
 mod report;
 mod search;
+mod service;
 mod sets;
 mod slot_integers;
 mod soak;
@@ -70,6 +72,8 @@ enum Command {
     Test(test::Arguments),
     /// Build and test the crate for clients of TFHE-rs, which is no part of the workspace.
     TfheRs(tfhe_rs::Arguments),
+    /// Build and test the example of a web service, which is no part of the workspace.
+    Service(service::Arguments),
     /// Compile or translate every GPU kernel in use, without a GPU, and print what it takes.
     Kernels(kernels::Arguments),
     /// Check that everything but CUDA compiles for a browser, where the toolchain has the target.
@@ -156,6 +160,7 @@ fn main() -> ExitCode {
         Command::Example(arguments) => example::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::TfheRs(arguments) => tfhe_rs::run(&arguments),
+        Command::Service(arguments) => service::run(&arguments),
         Command::Wasm(arguments) => wasm::run(&arguments),
         Command::Web(arguments) => web::run(&arguments),
         Command::Python(arguments) => python::run(&arguments),
