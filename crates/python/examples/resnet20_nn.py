@@ -85,6 +85,8 @@ def run(arguments):
     started = time.perf_counter()
     model = girih.nn.load(arguments.file)
     inputs, of_module, plain = model.samples
+    if not 1 <= arguments.images <= 4096:
+        raise SystemExit("--images: 1 to 4096")
     images = np.resize(inputs, (arguments.images, *inputs.shape[1:]))
     client = ckks.ClientKey.generate(model.parameters)
     keys = model.keys(client)

@@ -9,7 +9,7 @@ residual blocks, and whatever has few values alive at once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -67,11 +67,11 @@ class Rules:
 _State = tuple[tuple[int, int], ...]
 
 
-@dataclass(order=True)
+@dataclass
 class _Path:
     cost: float
-    last: Placed | None = field(default=None, compare=False)
-    before: _Path | None = field(default=None, compare=False)
+    last: Placed | None = None
+    before: _Path | None = None
 
     def placed(self) -> list[Placed]:
         found: list[Placed] = []
@@ -139,7 +139,7 @@ def place(tasks: list[Task], rules: Rules) -> list[Placed] | int:
         if len(paths) > _MOST_STATES:
             kept = sorted(paths.items(), key=lambda item: item[1].cost)[:_MOST_STATES]
             paths = dict(kept)
-    return min(paths.values()).placed()
+    return min(paths.values(), key=lambda path: path.cost).placed()
 
 
 def _cheapest(ways: Iterator[tuple[float, Placed]]) -> list[tuple[float, Placed]]:

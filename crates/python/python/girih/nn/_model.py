@@ -156,7 +156,8 @@ class Model:
             numbers = (f"{stage.bound:.3g}", levels, str(diagonals or ""), str(sum(steps) or ""))
             rows.append((stage.name, what, *numbers, ", ".join(moved)))
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]
+        padded = ([c.ljust(w) for c, w in zip(row, widths, strict=True)] for row in rows)
+        lines = ["  ".join(row).rstrip() for row in padded]
         client = self.client
         share = self.calibration_error / max(self.calibration_reach, 1e-300)
         lines += [
@@ -164,8 +165,9 @@ class Model:
             f"{self.name}: {self.parameters.name}, {client.rows} inputs in {client.slots} slots",
             f"{self.bootstrappings} bootstrappings, {self.rotations} rotations and "
             f"{self.products} products besides, {len(client.rotations)} rotation keys",
-            f"polynomials are within {self.calibration_error:.2e} of the module on the calibration "
-            f"batch ({share:.1e} of its largest result)",
+            f"polynomials are within {self.calibration_error:.2e} of the module on its calibration "
+            f"batch,",
+            f"{share:.1e} of its largest result",
         ]
         return "\n".join(lines)
 

@@ -119,7 +119,7 @@ class Packed:
 
 
 def _keyed(matrix: Sparse, to: Place, source: Place, fold: int) -> tuple[Ints, Ints, Ints]:
-    """For entries, each as often as its place repeats: which entry, slot of the result, diagonal."""
+    """For entries, as often as their places repeat: which entry, slot of the result, diagonal."""
     period, to_period = source.period, to.period
     rows, columns = to.slots()[matrix.rows], source.slots()[matrix.columns]
     every = np.arange(len(rows))

@@ -107,7 +107,7 @@ def convolution(
     weight: Floats, shape: tuple[int, ...], out: tuple[int, ...], stride: list[int],
     padding: list[int], dilation: list[int], groups: int,
 ) -> Sparse:
-    """A convolution of images (channels, height, width), `weight` as PyTorch has it."""  # fmt: skip
+    """A convolution of images (channels, height, width), by the weight of PyTorch."""  # fmt: skip
     outputs, inputs, *kernel = weight.shape
     area, to_area = shape[1] * shape[2], out[1] * out[2]
     first = np.arange(outputs) // (outputs // groups) * inputs

@@ -88,19 +88,20 @@ class Tracer:
 
     def _run(self, batch: Any) -> tuple[dict[Any, tuple[int, ...]], dict[Any, float], Any]:
         """Shapes and largest magnitudes of all values, and the result."""
-        fx, shapes, reach = importlib.import_module("torch.fx"), {}, {}
-        of_torch = self._torch
+        interpreter = importlib.import_module("torch.fx").Interpreter
+        shapes: dict[Any, tuple[int, ...]] = {}
+        reach: dict[Any, float] = {}
 
-        class Run(fx.Interpreter):  # type: ignore[misc, name-defined]
-            def run_node(self, node: Any) -> Any:
-                value = super().run_node(node)
-                if isinstance(value, of_torch.Tensor):
-                    shapes[node] = tuple(value.shape[1:])
-                    reach[node] = float(value.abs().max()) if value.numel() else 0.0
-                return value
+        def run_node(run: Any, node: Any) -> Any:
+            value = interpreter.run_node(run, node)
+            if isinstance(value, self._torch.Tensor):
+                shapes[node] = tuple(value.shape[1:])
+                reach[node] = float(value.abs().max()) if value.numel() else 0.0
+            return value
 
+        noting = type("Noting", (interpreter,), {"run_node": run_node})
         with self._torch.no_grad():
-            result = Run(self._graph).run(batch)
+            result = noting(self._graph).run(batch)
         return shapes, reach, result
 
     def network(self) -> Network:
