@@ -131,8 +131,8 @@ impl CkksClientKey {
     /// ciphertexts of at most that level, bootstrappings aside, and are smaller; rotations may have
     /// levels of their own, as a dict.
     #[pyo3(signature = (
-        *, multiplication = true, rotations = Rotations::All(Vec::new()), sums = Vec::new(), conjugation = false,
-        maps = Vec::new(), bootstrapping = None, level = None, progress = None
+        *, multiplication = true, rotations = Rotations::All(Vec::new()), sums = Vec::new(),
+        conjugation = false, maps = Vec::new(), bootstrapping = None, level = None, progress = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn evaluation_keys(
