@@ -21,7 +21,7 @@ def dense(set, rows=None):
     inputs = numbers.uniform(-1, 1, (5, 8))
     hidden = inputs @ arrays["1.weight"].T + arrays["1.bias"]
     results = hidden**2 @ arrays["3.weight"].T
-    reach = [float(np.abs(x).max()) for x in (inputs, hidden, hidden**2, results, results)]
-    bounds = [1.25 * r for r in reach]
-    network = Network(ops, arrays)
-    return compiled("Dense", network, bounds, 2**-10, set, rows, inputs, results, 2)
+    values = (inputs, hidden, hidden**2, results, results)
+    ranges = [(float(x.min()), float(x.max())) for x in values]
+    how = (1.25, 2**-10, set, rows, 2)
+    return compiled("Dense", Network(ops, arrays), ranges, how, inputs, results)

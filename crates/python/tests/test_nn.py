@@ -38,6 +38,8 @@ def test_encrypted_and_in_the_clear(model, client, server):
     assert encrypted.shape == (2, 32)
     result = model.run(server, encrypted)
     found = model.decrypt(client, result, 7)
+    shared, left = model.decrypt_to_share(client, result, 10, error=1e-6, count=7)
+    assert left > 7 and np.abs(shared - model.plain(batch)).max() < 2**-left
     assert found.shape == (7, 3) and model.decrypt(client, result).shape == (8, 3)
     assert np.abs(found - model.plain(batch)).max() < 1e-6
     assert model.bootstrappings == 0 and model.rotations > 0 and model.products == 1

@@ -139,6 +139,26 @@ def test_sums_products_with_numbers_and_values_read_twice():
     check(Sums(), inputs(8), set=insecure(12))
 
 
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.value, self.gate = nn.Linear(8, 12), nn.Linear(8, 12)
+        self.norm, self.last = nn.LayerNorm(12), nn.Linear(12, 3)
+
+    def forward(self, x):
+        x = self.value(x) * nn.functional.silu(self.gate(x))
+        return self.last(self.norm(x) * x)
+
+
+def test_products_of_two_values_and_layer_norm():
+    torch.manual_seed(4)
+    model = check(Gated(), inputs(8), set="INSECURE_CKKS_D40_N10", against_torch=2e-2)
+    assert "InverseRoot" in model.summary() and model.bootstrappings > 0
+    with torch.no_grad():
+        net = nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16, elementwise_affine=False))
+        check(net, inputs(8), set=insecure(10))
+
+
 class Strided(nn.Module):
     def __init__(self):
         super().__init__()
@@ -236,7 +256,7 @@ class Own(nn.Module):
     ("layer", "words"),
     [
         (nn.Softmax(1), r"inner.1 \(Softmax\): apply it to what is decrypted"),
-        (nn.LayerNorm(8), r"inner.1 \(LayerNorm\): BatchNorm2d or BatchNorm1d"),
+        (nn.GroupNorm(2, 8), r"inner.1 \(GroupNorm\): BatchNorm2d"),
         (nn.LeakyReLU(), r"inner.1 \(LeakyReLU\): ReLU, SiLU or GELU"),
         (nn.PReLU(), r"inner.1 \(PReLU\): it is none of Linear, Conv2d"),
         (nn.BatchNorm1d(8, track_running_stats=False), r"inner.1 \(BatchNorm1d\): without running"),
@@ -252,8 +272,9 @@ def test_layers_that_are_not_known(layer, words):
     ("net", "shape", "words"),
     [
         (Calls(lambda x: torch.softmax(x, 1)), (8,), r"softmax \(softmax\): apply it to what"),
-        (Calls(lambda x: x * x.flatten(1)), (8,), r"\(mul\): of two values: only squares"),
-        (Calls(lambda x: x**3), (8,), r"\(pow\): of two values"),
+        (Calls(lambda x: x[:, :1] * x), (8,), r"\(getitem\): it is none of"),
+        (Calls(lambda x: x**3), (8,), r"\(pow\): products of two values of one shape"),
+        (nn.LayerNorm(4), (2, 4), r"\(LayerNorm\): over \(4,\) of \(2, 4\)"),
         (Calls(lambda x: x.exp()), (8,), r"\(exp\): it is none of"),
         (Calls(lambda x: x.reshape(-1)), (8,), r"\(reshape\): it must leave the batch"),
         (Calls(lambda x: x), (8,), "computes nothing of its input"),

@@ -505,6 +505,10 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
                 "decrypt": (
                     of.decrypt, (ckks_client, network.encrypt(ckks_client, images), 2), {},
                 ),
+                "decrypt_to_share": (
+                    of.decrypt_to_share, (ckks_client, network.encrypt(ckks_client, images), 2),
+                    {"error": 1e-6, "count": 2},
+                ),
                 "encrypt": (of.encrypt, (ckks_client, images), {}),
                 "keys": (no_progress(of.keys), (ckks_client,), {"progress": None}),
             }.items()

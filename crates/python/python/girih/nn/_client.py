@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -88,13 +89,33 @@ class ClientPart:
     ) -> Floats:
         """The results, (inputs, \\*output_shape), for the owner of the key alone; with `count` the
         first so many, as many as there were inputs."""
+        self._check_results(client, encrypted)
+        return self._numbers(np.asarray(client.decrypt(encrypted), np.float64), count)
+
+    def decrypt_to_share(
+        self, client: ckks.ClientKey, encrypted: ckks.Ciphertexts, bits: int, *, error: float,
+        count: int | None = None,
+    ) -> tuple[Floats, float]:
+        """The results for others, with noise that hides what their errors tell about the key, as
+        ckks.ClientKey.decrypt_to_share says: no result errs by more than `error`. Returns how many
+        bits after the binary point are left, too."""  # fmt: skip
+        self._check_results(client, encrypted)
+        if isinstance(error, bool) or not isinstance(error, (int, float)):
+            raise TypeError(f"error must be a number, not {type(error).__name__}")
+        vectors, left = client.decrypt_to_share(encrypted, bits, error=error / self.output_range)
+        numbers = self._numbers(np.asarray(vectors, np.float64), count)
+        return numbers, left - math.log2(self.output_range)
+
+    def _check_results(self, client: ckks.ClientKey, encrypted: ckks.Ciphertexts) -> None:
         self._check_key(client)
         if not isinstance(encrypted, ckks.Ciphertexts):
             raise TypeError(f"girih.ckks.Ciphertexts are needed, not {type(encrypted).__name__}")
         if encrypted.ndim != 2 or encrypted.slots != self.slots:
             why = f"vectors of shape {encrypted.shape}: what run() returns has (.., {self.slots})"
             raise errors.MismatchError(why)
-        vectors = np.asarray(client.decrypt(encrypted), np.float64)
+
+    def _numbers(self, vectors: Floats, count: int | None) -> Floats:
+        """The results in decrypted vectors."""
         rows = vectors.reshape(len(vectors), -1, self.rows).transpose(0, 2, 1)
         numbers = rows[:, :, self.output_place.slots()].reshape(-1, *self.output_shape)
         if count is None:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import ckks, errors
 from . import _costs, _stages
 from ._client import ClientPart
-from ._functions import function
+from ._functions import POSITIVE, function
 from ._levels import Placed, Rules, Task, place
 from ._model import Model
 from ._ops import Network
@@ -68,10 +68,10 @@ def compile(
         raise errors.MismatchError(f"samples={samples}: {most}")
     tracer = Tracer(module, example)
     network = tracer.network()
-    reach, results = tracer.measure(batch)
+    ranges, results = tracer.measure(batch)
     inputs = batch.double().numpy()
-    bounds = [margin * r for r in reach]
-    return compiled(title, network, bounds, error, set, rows, inputs, results, samples)
+    how = (margin, error, set, rows, samples)
+    return compiled(title, network, ranges, how, inputs, results)
 
 
 def _batch(what: str, given: Any) -> Any:
@@ -88,20 +88,39 @@ def _batch(what: str, given: Any) -> Any:
     return found
 
 
-def _made(title: str, network: Network, bounds: list[float], error: float) -> list[Stage]:
+#: The least and the largest number of a value.
+_Ranges = list[tuple[float, float]]
+
+
+def _made(
+    title: str, network: Network, ranges: _Ranges, margin: float, error: float
+) -> list[Stage]:
     """The stages of a network, by what its values reach."""
     ops, at, made = network.ops, _stages.places(network), {0: 0}
-    stages = [Stage("input", 0, 0, (), at[0], bounds[0] or 1.0)]
+    bounds = [margin * max(-low, high) or 1.0 for low, high in ranges]
+    stages = [Stage("input", 0, 0, (), at[0], bounds[0])]
     for root in _stages.roots(network)[1:]:
         op = ops[root]
-        is_function = op.kind == "function"
-        value = op.inputs[0] if is_function else root
-        bound = bounds[value] or 1.0
-        layer, what = op.name, None
-        if is_function:
-            what = function(op.how["function"], bound, error, f"{title}: layer {layer}")
-        sources = _stages.sources(network, value, made, root)
-        stages.append(Stage(layer, value, root, sources, at[value], bound, what))
+        layer, where = op.name, f"{title}: layer {op.name}"
+        value = op.inputs[0] if op.kind == "function" else root
+        if op.kind == "product":
+            factors = tuple(_stages.sources(network, i, made, -1)[0] for i in op.inputs)
+            one, other = (stages[k] for k in factors)
+            if one.place != other.place:
+                why = "a product of values that lie in different slots: what made them differs"
+                raise errors.UnsupportedError(f"{where} (product): {why}")
+            bound = one.out * other.out
+            stages.append(Stage(layer, root, root, factors, one.place, bound, is_product=True))
+        else:
+            bound, centre, what = bounds[value], 0.0, None
+            if op.kind == "function":
+                name = op.how["function"]
+                if name in POSITIVE:
+                    low, high = ranges[value][0] / margin, ranges[value][1] * margin
+                    centre, bound = (high + low) / 2, max((high - low) / 2, 1e-3 * high)
+                what = function(name, centre, bound, error, where)
+            sources = _stages.sources(network, value, made, root)
+            stages.append(Stage(layer, value, root, sources, at[value], bound, what, centre))
         made[root] = len(stages) - 1
     if len(stages) == 1:
         raise errors.UnsupportedError(f"{title}: it computes nothing of its input")
@@ -165,17 +184,20 @@ def _tasks(program: Program, works: list[Work], set: ckks.Parameters) -> list[Ta
     for stage, of in zip(program.stages, works, strict=True):
         weight = _costs.HOISTED * of.baby + of.giant + of.sums + 0.1
         products = stage.function.products if stage.function else 0
+        weight += stage.is_product
         linear, functions = [weight * ms for ms in switch], [products * ms for ms in switch]
         found.append(Task(stage.name, stage.sources, linear, functions, stage.levels))
     return found
 
 
 def compiled(
-    title: str, network: Network, bounds: list[float], error: float, given: Any, rows: int | None,
-    batch: Floats, results: Floats, samples: int,
+    title: str, network: Network, ranges: _Ranges, how: tuple[float, float, Any, int | None, int],
+    batch: Floats, results: Floats,
 ) -> Model:  # fmt: skip
-    """A network as a model, by what its values reach and what it makes of a batch."""
-    program = Program(network, _made(title, network, bounds, error))
+    """A network as a model, by what its values reach and what it makes of a batch; `how` are
+    margin, error, set, rows and samples of `compile`."""
+    margin, error, given, rows, samples = how
+    program = Program(network, _made(title, network, ranges, margin, error))
     period = max(stage.place.period for stage in program.stages)
     works = work(program, 1)
     set, placed = _parameters(title, program, given, lambda set: _tasks(program, works, set))
@@ -187,9 +209,9 @@ def compiled(
         why = f"rows={rows}: {most} inputs of {period} slots fit the {set.slots} of {set.name}"
         raise errors.MismatchError(why)
     rotations: dict[int, int] = {}
-    for of, how in zip(works, placed, strict=True):
+    for of, at in zip(works, placed, strict=True):
         for by in of.rotations:
-            rotations[by * rows] = max(rotations.get(by * rows, 0), how.level)
+            rotations[by * rows] = max(rotations.get(by * rows, 0), at.level)
     first, last = program.stages[0], program.stages[-1]
     ops = program.network.ops
     client = ClientPart(
@@ -201,9 +223,9 @@ def compiled(
         input_range=first.bound,
         output_range=last.out,
         level=placed[0].result,
-        key_level=max(max(how.function, how.level) for how in placed),
+        key_level=max(max(at.function, at.level) for at in placed),
         rotations=dict(sorted(rotations.items())),
-        bootstraps=any(how.before or how.after or how.refreshed for how in placed),
+        bootstraps=any(at.before or at.after or at.refreshed for at in placed),
         input_place=first.place,
         output_place=last.place,
     )

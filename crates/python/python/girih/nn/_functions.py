@@ -1,7 +1,8 @@
 """Functions of single numbers, as polynomials.
 
-A function reads numbers that were divided by the bound of its range, u in [-1, 1], and leaves what
-it is, divided by `out`, so that results are of magnitude 1 at most, too.
+A function reads numbers of [centre - bound, centre + bound] as u in [-1, 1], the centre taken off
+and divided by the bound. It leaves what it is, divided by `out`, so that results are of magnitude 1
+at most, too. Centres are 0, but for functions of positive numbers.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ SMOOTH: dict[str, Callable[[float], float]] = {
     "Sigmoid": _sigmoid,
     "Tanh": math.tanh,
 }
+
+#: Those that are defined for positive numbers alone, and so approximated.
+POSITIVE: dict[str, Callable[[float], float]] = {"InverseRoot": lambda x: 1 / math.sqrt(x)}
 
 #: Degrees beyond this are refused.
 _MOST_DEGREE = 511
@@ -105,8 +109,9 @@ def _levels(coefficients: list[float]) -> int:
     return ckks.Polynomial.from_chebyshev(coefficients, (-1, 1)).levels
 
 
-def function(name: str, bound: float, error: float, layer: str) -> Function:
-    """The function of a layer on [-bound, bound], to within `error` times what it reaches there."""
+def function(name: str, centre: float, bound: float, error: float, layer: str) -> Function:
+    """The function of a layer on [centre - bound, centre + bound], to within `error` times what it
+    reaches there."""
     if name == "Square":
         return Function(name, [], bound * bound, 0.0, 1)
     if name == "ReLU":
@@ -116,17 +121,18 @@ def function(name: str, bound: float, error: float, layer: str) -> Function:
         lists[-1] = [c / 2 for c in lists[-1]]
         lists[-1][0] += 0.5
         return Function(name, lists, bound, error * bound, sign.levels + 1)
-    exact = SMOOTH[name]
-    grid = np.linspace(-bound, bound, 4097)
+    exact = SMOOTH.get(name) or POSITIVE[name]
+    grid = np.linspace(centre - bound, centre + bound, 4097)
     out = max(abs(exact(float(x))) for x in grid) or 1.0
 
     def unit(u: float) -> float:
-        return exact(bound * u) / out
+        return exact(centre + bound * u) / out
 
     try:
         p = ckks.Polynomial.fit(unit, (-1, 1), error, max_degree=_MOST_DEGREE)
     except errors.ApproximationError as refused:
-        why = f"{layer} ({name}) on [-{bound:.3g}, {bound:.3g}]: {refused}; a larger error="
+        ends = f"[{centre - bound:.3g}, {centre + bound:.3g}]"
+        why = f"{layer} ({name}) on {ends}: {refused}; a larger error="
         raise errors.ApproximationError(f"{why}, or weights that keep its range small") from None
     made = [float(c) for c in p.coefficients]
     return Function(name, [made], out, (p.error or error) * out, _levels(made))

@@ -65,8 +65,9 @@ class Model:
     @property
     def products(self) -> int:
         """Products of two ciphertexts of one run, those of bootstrappings aside."""
-        functions = (stage.function for stage in self.program.stages)
-        return sum(function.products for function in functions if function)
+        stages = self.program.stages
+        of_functions = sum(stage.function.products for stage in stages if stage.function)
+        return of_functions + sum(stage.is_product for stage in stages)
 
     # The client
 
@@ -87,6 +88,13 @@ class Model:
     ) -> Floats:
         """The results; see ClientPart.decrypt."""
         return self.client.decrypt(client, encrypted, count)
+
+    def decrypt_to_share(
+        self, client: ckks.ClientKey, encrypted: ckks.Ciphertexts, bits: int, *, error: float,
+        count: int | None = None,
+    ) -> tuple[Floats, float]:
+        """The results for others; see ClientPart.decrypt_to_share."""  # fmt: skip
+        return self.client.decrypt_to_share(client, encrypted, bits, error=error, count=count)
 
     # The server
 
@@ -146,7 +154,8 @@ class Model:
         parts = zip(self.program.stages, self.placed, self.counts, strict=True)
         for k, (stage, placed, (diagonals, *steps)) in enumerate(parts):
             function = stage.function
-            what = f"{function.name} {function.degrees}" if function else ""
+            what = "product" if stage.is_product else ""
+            what = f"{function.name} {function.degrees}" if function else what
             moved = [f"of {self.program.stages[s].name}" for s in placed.refreshed]
             moved += ["before"] * placed.before + ["after"] * placed.after
             begin = f"{placed.level} > {placed.level - 1}" if k else ""

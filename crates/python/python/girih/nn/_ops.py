@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ._sparse import Floats, Sparse, convolution, pooling, product
 
-#: Operations that are linear, besides the sum of two values.
-LINEAR = ("conv", "linear", "scale", "pool", "shape")
+#: Operations that are linear, besides the sum of two values. `centre` takes the mean of all numbers
+#: off, `average` puts it everywhere.
+LINEAR = ("conv", "linear", "scale", "pool", "shape", "centre", "average")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,9 @@ class Network:
             made = product(weights[0])
         elif op.kind == "scale":
             made = Sparse.diagonal(_by_channel(weights[0], op.shape))
+        elif op.kind in ("centre", "average"):
+            mean = np.full((op.size, op.size), 1 / op.size)
+            made = product(np.eye(op.size) - mean if op.kind == "centre" else mean)
         elif op.kind == "pool":
             of_pool = (how["kernel"], how["stride"], how["padding"], how["counts_padding"])
             return pooling(shape, op.shape, *of_pool), bias

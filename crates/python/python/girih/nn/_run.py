@@ -84,7 +84,18 @@ class Prepared:
     def _linear(
         self, stage: Stage, placed: Placed, levels: tuple[int, ...]
     ) -> Callable[[], ckks.Recording]:
+        inputs = [(level, self._slots) for level in levels]
+
+        def multiplied(*factors: ckks.Ciphertexts) -> ckks.Ciphertexts:
+            one, other = (
+                x.adjust(placed.level) if level > placed.level else x
+                for x, level in zip(factors, levels, strict=True)
+            )
+            return (one.with_magnitude(1.0) * other.with_magnitude(1.0)).with_magnitude(1.0)
+
         def record() -> ckks.Recording:
+            if stage.is_product:
+                return self.server.record(multiplied, *inputs)
             parts, added = self._program.packed(stage)
             made = {source: self._part(part, placed.level) for source, part in parts.items()}
             period = len(added)
@@ -104,7 +115,6 @@ class Prepared:
                     total = total.with_slots(period * self._rows) + bias
                 return total.with_slots(self._slots).with_magnitude(1.0)
 
-            inputs = [(level, self._slots) for level in levels]
             return self.server.record(mapped, *inputs)
 
         return record
@@ -156,6 +166,9 @@ def work(program: Program, rows: int) -> list[Work]:
     known: dict[Hashable, list[int]] = {}
     found = [Work((), 0, 0, 0, 0)]
     for stage in program.stages[1:]:
+        if stage.is_product:
+            found.append(Work((), 0, 0, 0, 0))
+            continue
         parts, _ = program.packed(stage)
         wanted: list[int] = []
         total = [0, 0, 0, 0]

@@ -20,7 +20,7 @@ from ._sparse import Floats, Sparse
 
 @dataclass(frozen=True)
 class Stage:
-    """A linear map of the results of earlier stages, and a function of it."""
+    """A linear map of the results of earlier stages, or the product of two; and a function."""
 
     name: str
     #: The operation whose value the linear part is, and the one whose value the result is.
@@ -29,9 +29,11 @@ class Stage:
     #: Stages that it reads.
     sources: tuple[int, ...]
     place: Place
-    #: Values of the linear part are divided by this.
+    #: Values of the linear part are divided by this, after the centre was taken off.
     bound: float
     function: Function | None = None
+    centre: float = 0.0
+    is_product: bool = False
 
     @property
     def out(self) -> float:
@@ -63,7 +65,7 @@ def places(network: Network) -> list[Place]:
     for op in network.ops:
         if op.kind in ("conv", "pool"):
             found.append(found[op.inputs[0]].strided(op.shape, op.how["stride"]))
-        elif op.kind in ("input", "linear"):
+        elif op.kind in ("input", "linear", "centre", "average"):
             found.append(Place.of(op.shape))
         else:
             place = found[op.inputs[0]]
@@ -73,20 +75,22 @@ def places(network: Network) -> list[Place]:
 
 
 def roots(network: Network) -> list[int]:
-    """The operations that stages result in: the input, functions, what is linear and read twice,
-    and the result."""
+    """The operations that stages result in: the input, functions, products and their factors, what
+    is linear and read twice, and the result."""
     ops = network.ops
     readers = [0] * len(ops)
     for op in ops:
         for source in op.inputs:
-            readers[source] += 1
+            # A factor is a stage, however often it is read.
+            readers[source] += 2 if op.kind == "product" else 1
     found = [0]
     plain: dict[int, bool] = {0: True}
     for i, op in enumerate(ops[1:], 1):
         # What is another's value in another shape is read there.
-        plain[i] = op.kind == "function" or (op.kind == "shape" and plain[op.inputs[0]])
+        own = op.kind in ("function", "product")
+        plain[i] = own or (op.kind == "shape" and plain[op.inputs[0]])
         last = i == len(ops) - 1
-        if op.kind == "function" or (not plain[i] and (readers[i] > 1 or last)):
+        if own or (not plain[i] and (readers[i] > 1 or last)):
             found.append(i)
             plain[i] = True
     return found
@@ -105,7 +109,8 @@ class Program:
         known: dict[int, tuple[dict[int, Sparse], Floats]] = {}
         found, bias = expression(self.network, stage.value, made, known, stage.result)
         units = {k: self.stages[k].out / stage.bound for k in found}
-        return {k: m.scaled(units[k]) for k, m in found.items()}, bias / stage.bound
+        scaled = {k: m.scaled(units[k]) for k, m in found.items()}
+        return scaled, (bias - stage.centre) / stage.bound
 
     def packed(self, stage: Stage) -> tuple[dict[int, float | Packed], Floats]:
         """The same as numbers that whole vectors are multiplied by, or diagonals; and what is
@@ -127,11 +132,15 @@ class Program:
         values: dict[int, Floats] = {0: x / self.stages[0].bound}
         last = {source: k for k, stage in enumerate(self.stages) for source in stage.sources}
         for k, stage in enumerate(self.stages[1:], 1):
-            terms, bias = self.terms(stage)
-            u = np.tile(bias, (len(x), 1))
-            for source, matrix in terms.items():
-                for row, value in zip(u, values[source], strict=True):
-                    row += matrix.apply(value)
+            if stage.is_product:
+                one, other = (values[source] for source in stage.sources)
+                u = one * other
+            else:
+                terms, bias = self.terms(stage)
+                u = np.tile(bias, (len(x), 1))
+                for source, matrix in terms.items():
+                    for row, value in zip(u, values[source], strict=True):
+                        row += matrix.apply(value)
             values[k] = stage.function.plain(u) if stage.function else u
             values = {s: value for s, value in values.items() if last.get(s, k) > k or s == k}
         return values[len(self.stages) - 1] * self.stages[-1].out

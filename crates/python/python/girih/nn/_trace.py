@@ -20,7 +20,6 @@ FUNCTIONS = ("ReLU", "GELU", "SiLU", "Sigmoid", "Tanh")
 REFUSED = {
     "Softmax": "apply it to what is decrypted: it changes no order",
     "LogSoftmax": "apply it to what is decrypted: it changes no order",
-    "LayerNorm": "BatchNorm2d or BatchNorm1d, which is multiplied into the layer before it",
     "GroupNorm": "BatchNorm2d, which is multiplied into the layer before it",
     "InstanceNorm2d": "BatchNorm2d, which is multiplied into the layer before it",
     "MaxPool2d": "AvgPool2d: a maximum is a comparison of encrypted numbers",
@@ -28,11 +27,11 @@ REFUSED = {
     "LeakyReLU": "ReLU, SiLU or GELU",
     "ELU": "SiLU or GELU",
     "Hardswish": "SiLU",
-    "MultiheadAttention": "nothing yet: products of two encrypted values are squares alone",
+    "MultiheadAttention": "nothing yet: softmax and matrices of encrypted numbers are not there",
 }
 KNOWN = (
-    "Linear, Conv2d, BatchNorm1d, BatchNorm2d, AvgPool2d, AdaptiveAvgPool2d(1), Flatten, Dropout, "
-    "Identity, ReLU, GELU, SiLU, Sigmoid, Tanh, x * x, sums, and products with numbers"
+    "Linear, Conv2d, BatchNorm1d, BatchNorm2d, LayerNorm, AvgPool2d, AdaptiveAvgPool2d(1), "
+    "Flatten, Dropout, Identity, ReLU, GELU, SiLU, Sigmoid, Tanh, sums and products"
 )
 
 
@@ -81,28 +80,37 @@ class Tracer:
         self._ops: list[Op] = []
         self._arrays: dict[str, NDArray[np.float32]] = {}
         self._values: dict[Any, int] = {}
+        #: Values that a node has on the way to its own, as functions of what it reads.
+        self._inner: dict[Any, list[tuple[int, Callable[[Any], Any]]]] = {}
         self._shapes = self._run(example)[0]
 
     def refuse(self, node: Any, what: str, rule: str) -> errors.UnsupportedError:
         return errors.UnsupportedError(f"{self._title}: layer {_layer(node)} ({what}): {rule}")
 
-    def _run(self, batch: Any) -> tuple[dict[Any, tuple[int, ...]], dict[Any, float], Any]:
-        """Shapes and largest magnitudes of all values, and the result."""
+    def _run(
+        self, batch: Any
+    ) -> tuple[dict[Any, tuple[int, ...]], dict[Any, tuple[float, float]], Any]:
+        """Shapes and ranges of all values, by their nodes or by the numbers of operations, and the
+        result."""
         interpreter = importlib.import_module("torch.fx").Interpreter
         shapes: dict[Any, tuple[int, ...]] = {}
-        reach: dict[Any, float] = {}
+        ranges: dict[Any, tuple[float, float]] = {}
+
+        def range_of(value: Any) -> tuple[float, float]:
+            return (float(value.min()), float(value.max())) if value.numel() else (0.0, 0.0)
 
         def run_node(run: Any, node: Any) -> Any:
             value = interpreter.run_node(run, node)
             if isinstance(value, self._torch.Tensor):
-                shapes[node] = tuple(value.shape[1:])
-                reach[node] = float(value.abs().max()) if value.numel() else 0.0
+                shapes[node], ranges[node] = tuple(value.shape[1:]), range_of(value)
+                for inner, function in self._inner.get(node, []):
+                    ranges[inner] = range_of(function(run.env[node.args[0]]))
             return value
 
         noting = type("Noting", (interpreter,), {"run_node": run_node})
         with self._torch.no_grad():
             result = noting(self._graph).run(batch)
-        return shapes, reach, result
+        return shapes, ranges, result
 
     def network(self) -> Network:
         """Its operations."""
@@ -125,13 +133,12 @@ class Tracer:
                 raise self.refuse(node, str(node.target), "tensors of one's own: a layer has them")
         return Network(self._ops, self._arrays)
 
-    def measure(self, batch: Any) -> tuple[list[float], NDArray[np.float64]]:
-        """The largest magnitude of each operation's result on a batch, and the last result."""
-        _, reach, result = self._run(batch)
-        found = [0.0] * len(self._ops)
+    def measure(self, batch: Any) -> tuple[list[tuple[float, float]], NDArray[np.float64]]:
+        """The range of each operation's result on a batch, and the last result."""
+        _, ranges, result = self._run(batch)
+        found = [ranges.get(value, (0.0, 0.0)) for value in range(len(self._ops))]
         for node, value in self._values.items():
-            known = reach.get(node, reach.get(node.args[0]) if node.op == "output" else None)
-            found[value] = max(found[value], known or 0.0)
+            found[value] = ranges[node.args[0] if node.op == "output" else node]
         return found, result.double().numpy()
 
     # Operations
@@ -216,6 +223,36 @@ class Tracer:
 
     _BatchNorm1d = _BatchNorm2d
 
+    def _LayerNorm(self, node: Any, x: int, layer: Any) -> int:
+        """(x - mean) / sqrt(variance + eps), the root by a polynomial on the variances' range."""
+        shape, size = self._ops[x].shape, self._ops[x].size
+        if shape != tuple(layer.normalized_shape):
+            rule = f"over {tuple(layer.normalized_shape)} of {shape}: it must be over all numbers"
+            raise self.refuse(node, "LayerNorm", rule)
+        axes = tuple(range(-len(shape), 0))
+
+        def variance(values: Any) -> Any:
+            return values.var(axes, correction=0) + layer.eps
+
+        tensor = self._torch.tensor
+        centred = self._add("centre", node, (x,))
+        squares = self._function(node, centred, "Square")
+        mean = self._add("average", node, (squares,))
+        offset = (tensor([1.0]), tensor([layer.eps]))
+        shifted = self._add("scale", node, (mean,), None, offset)
+        root = self._function(node, shifted, "InverseRoot")
+        found = self._add("product", node, (centred, root))
+        self._inner[node] = [
+            (centred, lambda values: values - values.mean(axes, keepdim=True)),
+            (squares, lambda values: (values - values.mean(axes, keepdim=True)) ** 2),
+            (shifted, variance),
+        ]
+        if layer.weight is None:
+            return found
+        weights = [w.flatten() for w in (layer.weight, layer.bias) if w is not None]
+        assert len(weights[0]) == size
+        return self._add("scale", node, (found,), None, tuple(weights))
+
     def _pool(self, node: Any, x: int, kernel: Any, stride: Any, padding: Any, counts: bool) -> int:
         if len(self._ops[x].shape) != 3:
             raise self.refuse(node, "AvgPool2d", f"of shape {self._ops[x].shape}: images are 3-d")
@@ -281,8 +318,8 @@ class Tracer:
                 stride, padding = given.get("stride"), given.get("padding", 0)
                 return self._pool(node, x, given["kernel"], stride, padding, True)
         refusal = {
-            "softmax": "Softmax", "log_softmax": "LogSoftmax", "layer_norm": "LayerNorm",
-            "max_pool2d": "MaxPool2d", "leaky_relu": "LeakyReLU",
+            "softmax": "Softmax", "log_softmax": "LogSoftmax", "max_pool2d": "MaxPool2d",
+            "leaky_relu": "LeakyReLU",
         }.get(name, "")  # fmt: skip
         raise self.refuse(node, name, REFUSED.get(refusal, f"it is none of {KNOWN}"))
 
@@ -315,5 +352,9 @@ class Tracer:
         if name != "pow" and isinstance(other, (int, float)):
             factor = 1 / other if "div" in name else float(other)
             return self._constant(node, self._value(node, one), factor)
-        rule = "of two values: only squares (x * x) and products with numbers are there"
+        if name in ("mul", "imul") and one in self._values and other in self._values:
+            x, y = self._values[one], self._values[other]
+            if self._ops[x].shape == self._ops[y].shape:
+                return self._add("product", node, (x, y))
+        rule = "products of two values of one shape, squares and products with numbers are there"
         raise self.refuse(node, name, rule)
