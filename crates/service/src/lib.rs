@@ -4,7 +4,10 @@
 //! | call | body | answer |
 //! |---|---|---|
 //! | `POST /keys` | `EvaluationKeys::to_bytes` | the name of the keys, in text |
-//! | `POST /keys/{name}/cap` | amounts and limits, two parts of 16-bit integers ([`framing`]) | the amounts cut off at their limits, and the bits that say which were above, two parts |
+//! | `POST /keys/{name}/cap` | amounts and limits of 16 bits, two parts | amounts, bits: two parts |
+//!
+//! `cap` cuts amounts off at their limits, and says which were above. [`framing`] is how parts make
+//! one body.
 //!
 //! What is refused is answered with a sentence: 400 for bytes that are not what they should be, 404
 //! for keys that are not held (send them again), 413 for a body that is too long, 503 while as many

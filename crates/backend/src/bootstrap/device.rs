@@ -97,8 +97,8 @@ pub trait BootstrapDevice: std::any::Any + Send + Sync {
     /// The first failure of the device.
     fn synchronize(&self) -> Waiting<'_, Result<()>>;
 
-    /// Waits until all kernels are there that batches may choose from, and says how many were waited
-    /// for. Devices that begin without some ([`Specialise`](crate::Specialise)) implement it.
+    /// Waits until all kernels are there that batches may choose from, and says how many were
+    /// waited for. Devices that begin without some ([`Specialise`](crate::Specialise)) implement it.
     ///
     /// # Errors
     /// When a kernel cannot be compiled, or memory runs out.

@@ -1,8 +1,8 @@
 //! The compiled rotations of a shape: those that compile in a second at once, the others when
 //! batches are large enough to gain from them.
 //!
-//! Where several blocks share a ciphertext, each thread has little to do, and its kernel compiles in
-//! about a second; those for large batches take up to five. Small batches run by the first ones
+//! Where several blocks share a ciphertext, each thread has little to do, and its kernel compiles
+//! in about a second; those for large batches take up to five. Small batches run by the first ones
 //! whatever else there is, so that a first result need not wait for the others.
 
 use crate::bootstrap::arguments::BlindRotateArguments;
