@@ -49,8 +49,8 @@ pub fn small_shape() -> BootstrapShape {
     }
 }
 
-/// A shape on the native torus that has one slot and few indices, with digits of `log2_base` bits
-/// of the closest representative, `levels` of them, and `grouping` indices a step; without security.
+/// A shape on the native torus that has one slot, few indices of which `grouping` make a step, and
+/// `levels` digits of `log2_base` bits; without security.
 pub fn torus_shape(
     polynomial_size: usize,
     log2_base: u32,

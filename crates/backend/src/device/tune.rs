@@ -110,8 +110,8 @@ impl TunedPlans {
         Some(cache_folder()?.join("plans.json"))
     }
 
-    /// Those that this machine keeps and the file that holds them, where there is one; what was left
-    /// out of it is noted.
+    /// Those that this machine keeps, and the file that holds them, where the system has a place
+    /// for one; what users should hear of it is noted.
     ///
     /// # Errors
     /// As [`TunedPlans::read`].
