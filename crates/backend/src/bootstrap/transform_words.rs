@@ -104,7 +104,6 @@ impl BootstrapShape {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::bootstrap::synthetic::torus_shape as torus;
 
     #[test]
