@@ -207,8 +207,8 @@ pub fn encrypt(kind: Kind, maker: &Maker, values: &[Plain]) -> Outcome<Arc<dyn H
         let wrong = || Failure::mismatch(format!("values of another kind than {}", T::KIND));
         let own = own.ok_or_else(wrong)?;
         Ok(Arc::new(match maker {
-            Maker::Client(key) => Encrypted::<T>::encrypt(key, &own)?,
-            Maker::Public(key) => Encrypted::<T>::encrypt(key, &own)?,
+            Maker::Client(key) => Encrypted::<T>::encrypt(key.as_ref(), &own)?,
+            Maker::Public(key) => Encrypted::<T>::encrypt(key.as_ref(), &own)?,
         }))
     }
     for_kind!(kind, T => one::<T>(maker, values))
