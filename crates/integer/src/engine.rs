@@ -105,7 +105,7 @@ pub trait Engine: Sealed + Sized + Send + Sync + 'static {
         program: &Self::Program,
         arrays: &[Option<&Array<Self>>],
         count: usize,
-    ) -> Result<Vec<(Self::Words, Vec<Self::Digit>)>>;
+    ) -> Result<Vec<Held<Self>>>;
 
     #[doc(hidden)]
     fn upload(
@@ -113,7 +113,7 @@ pub trait Engine: Sealed + Sized + Send + Sync + 'static {
         ciphertexts: &Self::Ciphertexts,
         count: usize,
         form: Form,
-    ) -> Result<(Self::Words, Vec<Self::Digit>)>;
+    ) -> Result<Held<Self>>;
 
     #[doc(hidden)]
     fn download(array: &Array<Self>) -> Result<Self::Ciphertexts>;
@@ -125,11 +125,11 @@ pub trait Engine: Sealed + Sized + Send + Sync + 'static {
         digits: &[u8],
         count: usize,
         form: Form,
-    ) -> Result<(Self::Words, Vec<Self::Digit>)>;
+    ) -> Result<Held<Self>>;
 
     /// Elements that there are, in any order, at least one.
     #[doc(hidden)]
-    fn take(array: &Array<Self>, elements: &[usize]) -> Result<(Self::Words, Vec<Self::Digit>)>;
+    fn take(array: &Array<Self>, elements: &[usize]) -> Result<Held<Self>>;
 
     /// Whether nothing is to be done before clients read digits.
     #[doc(hidden)]
@@ -172,6 +172,12 @@ pub trait Engine: Sealed + Sized + Send + Sync + 'static {
     ) -> Result<(Self::Ciphertexts, usize)>;
 }
 
+/// Digits on a device, and what is known of each.
+pub type Held<E> = (<E as Engine>::Words, Vec<<E as Engine>::Digit>);
+
+/// Programs by what they were recorded for.
+type Programs<E> = HashMap<Request<<E as Engine>::Digit>, Arc<<E as Engine>::Program>>;
+
 /// A key that encrypts integers: a client key, or a public key, which needs no secret.
 pub trait EncryptionKey: Sealed {
     /// The server keys that compute on what it encrypts.
@@ -203,7 +209,7 @@ impl<E: Engine> Clone for Array<E> {
 }
 
 impl<E: Engine> Array<E> {
-    pub fn new(inner: &Arc<Inner<E>>, count: usize, of: (E::Words, Vec<E::Digit>)) -> Self {
+    pub fn new(inner: &Arc<Inner<E>>, count: usize, of: Held<E>) -> Self {
         Self { inner: Arc::clone(inner), words: Arc::new(of.0), count, digits: of.1 }
     }
 
@@ -251,7 +257,7 @@ pub enum Argument<'a, E: Engine> {
 pub struct Inner<E: Engine> {
     pub server: E,
     pub context: E::Context,
-    programs: Mutex<HashMap<Request<E::Digit>, Arc<E::Program>>>,
+    programs: Mutex<Programs<E>>,
     pub look_ups: AtomicU64,
     pub listener: Mutex<Option<Arc<dyn Progress + Send>>>,
 }

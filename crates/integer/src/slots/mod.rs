@@ -25,7 +25,7 @@ mod standard;
 
 pub use costs::{SlotCost, slot_costs};
 
-use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Inner, Sealed};
+use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
 use crate::{Error, Result, error::mismatch};
 use girih_discrete::{
     ClientKey, DiscreteParameters, EncryptedNumbers, KeyId, PublicKey, ServerKey,
@@ -112,7 +112,7 @@ impl Engine for ServerKey {
         program: &Program,
         arrays: &[Option<&Array<Self>>],
         _: usize,
-    ) -> Result<Vec<(Parts, Vec<State>)>> {
+    ) -> Result<Vec<Held<Self>>> {
         run::execute(inner, program, arrays)
     }
 
@@ -121,7 +121,7 @@ impl Engine for ServerKey {
         ciphertexts: &EncryptedNumbers,
         count: usize,
         form: Form,
-    ) -> Result<(Parts, Vec<State>)> {
+    ) -> Result<Held<Self>> {
         let server = &inner.server;
         let all = server.upload(ciphertexts)?;
         let most = i64::from(form.most());
@@ -152,11 +152,11 @@ impl Engine for ServerKey {
         Ok((parts, vec![State::Clean(most); form.digits]))
     }
 
-    fn constants(_: &Inner<Self>, _: &[u8], _: usize, _: Form) -> Result<(Parts, Vec<State>)> {
+    fn constants(_: &Inner<Self>, _: &[u8], _: usize, _: Form) -> Result<Held<Self>> {
         mismatch("known values are made into arrays by integers over TFHE alone")
     }
 
-    fn take(_: &Array<Self>, _: &[usize]) -> Result<(Parts, Vec<State>)> {
+    fn take(_: &Array<Self>, _: &[usize]) -> Result<Held<Self>> {
         mismatch("elements are taken out of arrays by integers over TFHE alone")
     }
 

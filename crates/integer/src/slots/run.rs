@@ -3,7 +3,7 @@
 use super::operations::State;
 use super::program::{Output, Program};
 use crate::Result;
-use crate::engine::{Array, Inner};
+use crate::engine::{Array, Held, Inner};
 use girih_backend::Progress;
 use girih_discrete::{ServerKey, Table, Wires};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) fn execute(
     inner: &Inner<ServerKey>,
     program: &Program,
     arrays: &[Option<&Array<ServerKey>>],
-) -> Result<Vec<(Vec<Part>, Vec<State>)>> {
+) -> Result<Vec<Held<ServerKey>>> {
     let arrays: Vec<&Vec<Part>> = arrays.iter().flatten().map(|array| &*array.words).collect();
     let count = arrays[0].len();
     let listener = inner.listener();

@@ -16,7 +16,7 @@ mod sets;
 pub use compressed::CompressedIntegers;
 pub use costs::{Cost, costs};
 
-use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Inner, Sealed};
+use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
 use crate::host::Encrypted;
 use crate::types::{Integer, form};
 use crate::{Error, Integers, Result, host};
@@ -137,7 +137,7 @@ impl Engine for ServerKey {
         program: &Loaded,
         arrays: &[Option<&Array<Self>>],
         count: usize,
-    ) -> Result<Vec<(DeviceCiphertexts, Vec<DigitState>)>> {
+    ) -> Result<Vec<Held<Self>>> {
         run::execute(inner, program, arrays, count)
     }
 
@@ -146,7 +146,7 @@ impl Engine for ServerKey {
         ciphertexts: &LweCiphertexts,
         _: usize,
         form: Form,
-    ) -> Result<(DeviceCiphertexts, Vec<DigitState>)> {
+    ) -> Result<Held<Self>> {
         let unit = unit(&inner.server.noise_model());
         let norm = (ciphertexts.variance() / unit - 1e-9).ceil();
         let norm = norm.clamp(1.0, f64::from(u32::MAX)) as u32;
@@ -159,16 +159,13 @@ impl Engine for ServerKey {
         digits: &[u8],
         count: usize,
         form: Form,
-    ) -> Result<(DeviceCiphertexts, Vec<DigitState>)> {
+    ) -> Result<Held<Self>> {
         let messages = messages(digits, count, form);
         let words = LweCiphertexts::trivial(inner.server.set(), &messages, PLAINTEXT)?;
         <Self as Engine>::upload(inner, &words, count, form)
     }
 
-    fn take(
-        array: &Array<Self>,
-        elements: &[usize],
-    ) -> Result<(DeviceCiphertexts, Vec<DigitState>)> {
+    fn take(array: &Array<Self>, elements: &[usize]) -> Result<Held<Self>> {
         Ok((run::take(array, elements)?, array.digits.clone()))
     }
 

@@ -1,7 +1,7 @@
 //! Programs on arrays of digits on a device.
 
 use crate::Result;
-use crate::engine::{Array, Inner};
+use crate::engine::{Array, Held, Inner};
 use crate::operation::Request;
 use crate::tfhe::operations::record;
 use crate::tfhe::program::{Instruction, Place, Program};
@@ -84,7 +84,7 @@ pub(crate) fn execute(
     loaded: &Loaded,
     arrays: &[Option<&Array<ServerKey>>],
     count: usize,
-) -> Result<Vec<(DeviceCiphertexts, Vec<DigitState>)>> {
+) -> Result<Vec<Held<ServerKey>>> {
     let (program, server) = (&loaded.program, &inner.server);
     let unit = unit(&server.noise_model());
     let results = program
