@@ -77,6 +77,8 @@ macro_rules! texts {
 pub mod bootstrap {
     texts! { "bootstrap":
         ACCUMULATOR = "accumulator.wgsl",
+        ACCUMULATOR_RAISED = "accumulator_raised.wgsl",
+        ACCUMULATOR_WORDS = "accumulator_words.wgsl",
         ACCUMULATOR_TORUS = "accumulator_torus.wgsl",
         BLIND_ROTATE = "blind_rotate.wgsl",
         CLOSEST = "closest.wgsl",

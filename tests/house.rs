@@ -4,6 +4,7 @@
 mod circles;
 mod citations;
 mod packages;
+mod sizes;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -361,6 +362,33 @@ fn lines_end_at_column_100() {
     }
     let count = wrong.len();
     assert!(wrong.is_empty(), "{count} lines of more than {COLUMNS}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn device_crates_are_in_short_pieces() {
+    let mut wrong = Vec::new();
+    for folder in ["cuda", "wgpu"] {
+        for path in files(&root().join("crates").join(folder).join("src")) {
+            let name = path.strip_prefix(root()).expect("below the root").display().to_string();
+            if name.ends_with(".rs") {
+                wrong.extend(sizes::faults(&name, &read(&path)));
+            }
+        }
+    }
+    assert_none(wrong);
+}
+
+#[test]
+fn templates_read_as_wgsl() {
+    let templates = files(&root().join("shaders"))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|kind| kind == "wgsl"));
+    let templates: Vec<PathBuf> = templates.collect();
+    assert!(templates.len() > 20, "{templates:?}");
+    let faults = templates
+        .iter()
+        .filter_map(|path| sizes::template_faults(&path.display().to_string(), &read(path)));
+    assert_none(faults.collect());
 }
 
 #[test]

@@ -4,15 +4,14 @@
 
 // As for the digits of GD: with H = the sum of B/2 B^i below the top digit, digit i of x is (x + H)
 // >> i log2 B mod B, minus B/2; the top one is what is left, unwrapped.
-#set CLOSEST_BITS CLOSEST_BASE * CLOSEST_LEVELS
-#set DROPPED 64 - CLOSEST_BITS
 
-#if CLOSEST_BITS < 32
+#if CLOSEST_DROPPED > 32
 // Everything that counts is in the upper word.
 alias closest_word = i32;
 
 fn closest(low: u32, high: u32) -> closest_word {
-    let rounded = (i32(high) >> ${DROPPED - 32}u) + i32((high >> ${DROPPED - 33}u) & 1u);
+    let half = i32((high >> (CLOSEST_DROPPED - 33u)) & 1u);
+    let rounded = (i32(high) >> (CLOSEST_DROPPED - 32u)) + half;
     return rounded + ${CLOSEST_BIAS};
 }
 
@@ -24,14 +23,14 @@ fn closest_bits(x: closest_word, shift: u32) -> i32 {
 alias closest_word = vec2<u32>;
 
 fn closest(low: u32, high: u32) -> closest_word {
-#if DROPPED == 32
+#if CLOSEST_DROPPED == 32
     let cut = high;
     let upper = u32(i32(high) >> 31u);
 #else
-    let cut = (low >> ${DROPPED}u) | (high << ${32 - DROPPED}u);
-    let upper = u32(i32(high) >> ${DROPPED}u);
+    let cut = (low >> CLOSEST_DROPPED) | (high << (32u - CLOSEST_DROPPED));
+    let upper = u32(i32(high) >> CLOSEST_DROPPED);
 #end
-    let up = (low >> ${DROPPED - 1}u) & 1u;
+    let up = (low >> (CLOSEST_DROPPED - 1u)) & 1u;
     let rounded = cut + up;
     let sum = rounded + ${CLOSEST_BIAS % WORD}u;
     let carries = select(0u, 1u, rounded < up)
@@ -52,12 +51,12 @@ fn closest_bits(x: closest_word, shift: u32) -> i32 {
 #end
 
 // Declares TARGET as digit `level` of what `closest` returned.
-#def closest_digit(level, from, target)
-#set place (CLOSEST_LEVELS - 1 - level) * CLOSEST_BASE
+inline fn closest_digit(level, from, target) {
+    place := (CLOSEST_LEVELS - 1 - level) * CLOSEST_BASE
 #if level == 0
-let ${target} = closest_bits(${from}, ${place}u);
+    let ${target} = closest_bits(${from}, ${place}u);
 #else
-let ${target} = (closest_bits(${from}, ${place}u) & ${(1 << CLOSEST_BASE) - 1})
-    - ${(1 << CLOSEST_BASE) / 2};
+    let ${target} = (closest_bits(${from}, ${place}u) & ${(1 << CLOSEST_BASE) - 1})
+        - ${(1 << CLOSEST_BASE) / 2};
 #end
-#end
+}

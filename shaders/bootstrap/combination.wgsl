@@ -9,7 +9,7 @@ fn combination(job: Job, i: u32) -> vec2<u32> {
     for (var o = 0u; o < 4u; o++) {
         let weight = u32(job.weights[o]);
         if (weight != 0u) {
-            let at = job.operands[o] * ${LENGTH}u + 2u * i;
+            let at = job.operands[o] * LENGTH + 2u * i;
             let word = store[at];
             // weight * word as 64 bits: the weight's upper word is its sign.
             let product = weight * word;
@@ -32,13 +32,13 @@ fn mul_upper(a: u32, b: u32) -> u32 {
 // Word `i` of a job's combination, reduced modulo 2^log2_modulus: sum of weight * word, plus the
 // constant in bodies. Ciphertexts have ${LENGTH} words, ${LWE_DIMENSION} of them the mask.
 fn combination(job: Job, i: u32) -> u32 {
-    var sum = select(0u, job.constant, i >= ${LWE_DIMENSION}u);
+    var sum = select(0u, job.constant, i >= LWE_DIMENSION);
     // An unused operand has weight 0 and index 0, which every store that holds a result has.
-    sum += u32(job.weights.x) * store[job.operands.x * ${LENGTH}u + i];
-    sum += u32(job.weights.y) * store[job.operands.y * ${LENGTH}u + i];
+    sum += u32(job.weights.x) * store[job.operands.x * LENGTH + i];
+    sum += u32(job.weights.y) * store[job.operands.y * LENGTH + i];
     if (job.weights.z != 0 || job.weights.w != 0) {
-        sum += u32(job.weights.z) * store[job.operands.z * ${LENGTH}u + i];
-        sum += u32(job.weights.w) * store[job.operands.w * ${LENGTH}u + i];
+        sum += u32(job.weights.z) * store[job.operands.z * LENGTH + i];
+        sum += u32(job.weights.w) * store[job.operands.w * LENGTH + i];
     }
     return sum & ((1u << job.log2_modulus) - 1u);
 }

@@ -8,15 +8,15 @@
 @group(0) @binding(2) var<storage, read> store: array<u32>;
 @group(0) @binding(3) var<storage, read_write> results: array<u32>;
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(THREADS)
 fn combine(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-    let i = group.y * ${THREADS}u + t;
+    let i = group.y * THREADS + t;
 #if TORUS
     if (i >= ${LENGTH / 2}u) {
         return;
     }
     let job = jobs[launch.first_job + group.x];
-    let at = job.output * ${LENGTH}u + 2u * i;
+    let at = job.output * LENGTH + 2u * i;
     var value = combination(job, i);
     if (launch.add != 0u) {
         let low = value.x + results[at];
@@ -26,11 +26,11 @@ fn combine(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     results[at] = value.x;
     results[at + 1u] = value.y;
 #else
-    if (i >= ${LENGTH}u) {
+    if (i >= LENGTH) {
         return;
     }
     let job = jobs[launch.first_job + group.x];
-    let at = job.output * ${LENGTH}u + i;
+    let at = job.output * LENGTH + i;
     var value = combination(job, i);
     if (launch.add != 0u) {
         // Modulo 2^log2_modulus after the mask below: sums of segments are not rounded.

@@ -15,8 +15,8 @@
 @group(0) @binding(4) var<storage, read_write> exponents: array<u32>;
 
 #if BINARY
-var<workgroup> known_low: array<u32, ${THREADS}>;
-var<workgroup> known_high: array<u32, ${THREADS}>;
+var<workgroup> known_low: array<u32, THREADS>;
+var<workgroup> known_high: array<u32, THREADS>;
 #end
 
 // Word `word` of the switched ciphertext `index`, whose combined word is (low, high).
@@ -24,7 +24,7 @@ fn switched_word(index: u32, word: u32, body_low: u32, body_high: u32) -> vec2<u
     var low = 0u;
     var high = 0u;
     for (var part = 0u; part < launch.parts; part++) {
-        let at = 2u * ((part * launch.jobs + index) * ${SWITCHED_LENGTH}u + word);
+        let at = 2u * ((part * launch.jobs + index) * SWITCHED_LENGTH + word);
         let more = partial[at];
         low += more;
         high += partial[at + 1u] + select(0u, 1u, low < more);
@@ -32,7 +32,7 @@ fn switched_word(index: u32, word: u32, body_low: u32, body_high: u32) -> vec2<u
     let result = vec2<u32>(
         body_low - low, body_high - high - select(0u, 1u, body_low < low));
 #if TRACE
-    let at = 2u * (index * ${SWITCHED_LENGTH}u + word);
+    let at = 2u * (index * SWITCHED_LENGTH + word);
     partial[at] = result.x;
     partial[at + 1u] = result.y;
 #end
@@ -45,15 +45,15 @@ fn rounded(high: u32) -> u32 {
         & ${(1 << LOG2_MONOMIALS) - 1}u;
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(THREADS)
 fn key_switch_torus_finish(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) t: u32,
 ) {
-    let to = group.x * ${SWITCHED_LENGTH}u;
+    let to = group.x * SWITCHED_LENGTH;
     var low = 0u;
     var high = 0u;
-    for (var i = t; i < ${LWE_DIMENSION}u; i += ${THREADS}u) {
+    for (var i = t; i < LWE_DIMENSION; i += THREADS) {
         let word = switched_word(group.x, i, 0u, 0u);
         let exponent = rounded(word.y);
         exponents[to + i] = exponent;
@@ -82,11 +82,11 @@ fn key_switch_torus_finish(
     low = known_low[0];
     high = known_high[0];
 #end
-    if (t < ${PACKING}u) {
-        let body = group.x * ${LENGTH}u + 2u * (${INDICES}u + t);
+    if (t < PACKING) {
+        let body = group.x * LENGTH + 2u * (INDICES + t);
         let word =
-            switched_word(group.x, ${LWE_DIMENSION}u + t, gathered[body], gathered[body + 1u]);
-        exponents[to + ${LWE_DIMENSION}u + t] =
+            switched_word(group.x, LWE_DIMENSION + t, gathered[body], gathered[body + 1u]);
+        exponents[to + LWE_DIMENSION + t] =
             rounded(word.y + high + select(0u, 1u, word.x + low < low));
     }
 }

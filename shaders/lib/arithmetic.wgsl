@@ -7,19 +7,16 @@
 // lane and a key word. Bounds are those of crates/wgpu/src/runtime/numbers.rs, where each form is
 // tested in exact arithmetic.
 
-// What comes from a prime is declared behind everything else; where words are counted by a loop,
-// inside it.
-#for w in 0..CONSTANT_WORDS
-#constant P_${w} ${prime(w)}u
-// -p^-1 mod 2^32, the constant of Montgomery reduction.
-#constant P_NEG_INVERSE_${w} ${neg_inverse(w)}u
-const LP_${w}: lane = lane(P_${w});
-#end
-
-// Declares NAME as the words (low, high) of a number modulo 2^64, behind everything else.
-#def constant_words(name, value)
-#constant ${name} vec2<u32>(${value % WORD}u, ${value / WORD % WORD}u)
-#end
+// What comes from a prime: p; -p^-1 mod 2^32, the constant of Montgomery reduction; p as a lazy
+// word; the residue of what that reduction divides by; and 1 as a factor, by which multiplying
+// reduces. Where words are counted by a loop, they are declared inside it.
+for w in 0..CONSTANT_WORDS {
+const P_{w} = ${prime(w)}u;
+const P_NEG_INVERSE_{w} = ${neg_inverse(w)}u;
+const LP_{w}: lane = lane(P_{w});
+const UNIT_{w} = lane(${unit(w)});
+const ONE_{w} = ${twiddle(w, 1)};
+}
 
 #if SIGNED && LIMBS
 alias lane = i32;
@@ -32,16 +29,6 @@ alias twiddle = vec2<i32>;
 #else
 alias lane = u32;
 alias twiddle = vec2<u32>;
-#end
-
-// Declares NAME as the twiddle of FACTOR modulo P_word, behind everything else.
-#def constant_twiddle(name, word, factor)
-#twiddle ${name} ${word} ${factor}
-#end
-
-#for w in 0..CONSTANT_WORDS
-// Multiplying by it reduces.
-#call constant_twiddle(ONE_${w}, ${w}, 1)
 #end
 
 #if INT64

@@ -5,13 +5,12 @@
 //
 // Words 4 t to 4 t + 3 are thread t's, before and after. `head` is 1 for columns and C + r for row
 // r; the factor of block i of the k blocks of a stage is `roots[table + head k + i]`.
-#set ODD STAGES % 2
-#set PAIRS STAGES / 2
-// log2 of the shortest distance.
-#set LEAST LOG_BLOCK - STAGES
+//
+// An odd number of stages has ODD = 1 by itself, at the largest distance, and PAIRS of two; LEAST
+// is log2 of the shortest distance.
 
 // With gaps, so that threads at powers of two meet different banks.
-var<workgroup> exchange: array<u32, ${BLOCK + BLOCK / 32}>;
+var<workgroup> exchange: array<u32, BLOCK + BLOCK / 32u>;
 
 fn gap(i: u32) -> u32 {
     return i + (i >> 5u);
@@ -56,28 +55,20 @@ fn inverse_butterfly(u: u32, v: u32, w: vec2<u32>, p: u32) -> vec2<u32> {
     return vec2<u32>(once(u + v, p), times(u + p - v, w, p));
 }
 
-fn forward(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
-#if STAGES == 0
-    return x;
-#else
-    // Whoever read the exchange before is done.
-    workgroupBarrier();
-    write_own(x, t);
-    workgroupBarrier();
-#if ODD
+inline fn forward_stage() {
     {
-        let v = read_four(t, ${BLOCK / 4}u);
+        let v = read_four(t, BLOCK / 4u);
         let w = roots[table + head];
         let ac = forward_butterfly(v.x, v.z, w, p);
         let bd = forward_butterfly(v.y, v.w, w, p);
-        write_four(t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+        write_four(t, BLOCK / 4u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
         workgroupBarrier();
     }
-#end
-#for pair in 0..PAIRS
+}
+
+// Two stages, the second of distance 2^LOG_D; `k` is of the blocks of the first.
+inline fn forward_stages(LOG_D) {
     {
-        // The distance of the second stage of the two, and the blocks of the first.
-#set LOG_D LOG_BLOCK - 2 - ODD - 2 * pair
         let block = t >> ${LOG_D}u;
         let i = (block << ${LOG_D + 2}u) + (t & ${(1 << LOG_D) - 1}u);
         let k = (head << ${LOG_BLOCK - 2 - LOG_D}u) + block;
@@ -94,24 +85,26 @@ fn forward(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
         workgroupBarrier();
 #end
     }
-#end
+}
+
+fn forward(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
+#if STAGES == 0
+    return x;
+#else
+    // Whoever read the exchange before is done.
+    workgroupBarrier();
+    write_own(x, t);
+    workgroupBarrier();
+    for odd in 0..ODD: forward_stage();
+    for pair in 0..PAIRS: forward_stages(LOG_BLOCK - 2 - ODD - 2 * pair);
 #if LEAST > 0 || PAIRS == 0
     return read_own(t);
 #end
 #end
 }
 
-// Without the factor 1 / BLOCK.
-fn inverse(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
-#if STAGES == 0
-    return x;
-#else
-    workgroupBarrier();
-    write_own(x, t);
-    workgroupBarrier();
-#for pair in 0..PAIRS
+inline fn inverse_stages(LOG_D) {
     {
-#set LOG_D LEAST + 2 * pair
         let block = t >> ${LOG_D}u;
         let i = (block << ${LOG_D + 2}u) + (t & ${(1 << LOG_D) - 1}u);
         let k = (head << ${LOG_BLOCK - 2 - LOG_D}u) + block;
@@ -124,17 +117,29 @@ fn inverse(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
         write_four(i, ${1 << LOG_D}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
         workgroupBarrier();
     }
-#end
-#if ODD
+}
+
+inline fn inverse_stage() {
     {
-        let v = read_four(t, ${BLOCK / 4}u);
+        let v = read_four(t, BLOCK / 4u);
         let w = roots[table + head];
         let ac = inverse_butterfly(v.x, v.z, w, p);
         let bd = inverse_butterfly(v.y, v.w, w, p);
-        write_four(t, ${BLOCK / 4}u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
+        write_four(t, BLOCK / 4u, vec4<u32>(ac.x, bd.x, ac.y, bd.y));
         workgroupBarrier();
     }
-#end
+}
+
+// Without the factor 1 / BLOCK.
+fn inverse(x: vec4<u32>, head: u32, table: u32, p: u32, t: u32) -> vec4<u32> {
+#if STAGES == 0
+    return x;
+#else
+    workgroupBarrier();
+    write_own(x, t);
+    workgroupBarrier();
+    for pair in 0..PAIRS: inverse_stages(LEAST + 2 * pair);
+    for odd in 0..ODD: inverse_stage();
     return read_own(t);
 #end
 }

@@ -20,63 +20,59 @@ struct Launch {
 @group(0) @binding(2) var<storage, read> places: array<vec2<u32>>;
 // (value, quotient): for each prime psi^brv(i), then the inverses, N entries each.
 @group(0) @binding(3) var<storage, read> roots: array<vec2<u32>>;
-#for s in 0..SEGMENTS
-@group(0) @binding(${4 + s}) var<storage, read_write> data_${s}: array<vec4<u32>>;
-#end
+for s in 0..SEGMENTS:
+    @group(0) @binding(${4 + s}) var<storage, read_write> data_{s}: array<vec4<u32>>;
 
 // Where the limbs of this call are listed.
 var<private> first_limb: u32;
 
-// (binding, first word) of a limb.
-fn limb(number: u32) -> vec2<u32> {
-    let place = places[first_limb + number];
+// `limb`: (binding, first word) of a limb. `load_words`, `store_words`: words `word` to `word + 3`
+// of a limb that begins at `place`; both are multiples of 4.
 #if SEGMENTS == 1
-    return place;
-#else
-    let word = launch.slots[place.x >> 4u][(place.x >> 2u) & 3u];
-    return vec2<u32>((word >> (8u * (place.x & 3u))) & 7u, place.y);
-#end
+fn limb(number: u32) -> vec2<u32> {
+    return places[first_limb + number];
 }
 
-// Words `word` to `word + 3` of a limb that begins at `place`; both are multiples of 4.
 fn load_words(place: vec2<u32>, word: u32) -> vec4<u32> {
-    let i = (place.y + word) >> 2u;
-#if SEGMENTS == 1
-    return data_0[i];
-#else
-    switch place.x {
-#for s in 1..SEGMENTS
-        case ${s}u: { return data_${s}[i]; }
-#end
-        default: { return data_0[i]; }
-    }
-#end
+    return data_0[(place.y + word) >> 2u];
 }
 
 fn load_word(place: vec2<u32>, word: u32) -> u32 {
     let i = place.y + word;
-#if SEGMENTS == 1
     return data_0[i >> 2u][i & 3u];
+}
+
+fn store_words(place: vec2<u32>, word: u32, x: vec4<u32>) {
+    data_0[(place.y + word) >> 2u] = x;
+}
 #else
+fn limb(number: u32) -> vec2<u32> {
+    let place = places[first_limb + number];
+    let word = launch.slots[place.x >> 4u][(place.x >> 2u) & 3u];
+    return vec2<u32>((word >> (8u * (place.x & 3u))) & 7u, place.y);
+}
+
+fn load_words(place: vec2<u32>, word: u32) -> vec4<u32> {
+    let i = (place.y + word) >> 2u;
     switch place.x {
-#for s in 1..SEGMENTS
-        case ${s}u: { return data_${s}[i >> 2u][i & 3u]; }
-#end
+        for s in 1..SEGMENTS: case ${s}u: { return data_{s}[i]; }
+        default: { return data_0[i]; }
+    }
+}
+
+fn load_word(place: vec2<u32>, word: u32) -> u32 {
+    let i = place.y + word;
+    switch place.x {
+        for s in 1..SEGMENTS: case ${s}u: { return data_{s}[i >> 2u][i & 3u]; }
         default: { return data_0[i >> 2u][i & 3u]; }
     }
-#end
 }
 
 fn store_words(place: vec2<u32>, word: u32, x: vec4<u32>) {
     let i = (place.y + word) >> 2u;
-#if SEGMENTS == 1
-    data_0[i] = x;
-#else
     switch place.x {
-#for s in 1..SEGMENTS
-        case ${s}u: { data_${s}[i] = x; }
-#end
+        for s in 1..SEGMENTS: case ${s}u: { data_{s}[i] = x; }
         default: { data_0[i] = x; }
     }
-#end
 }
+#end

@@ -24,17 +24,9 @@
 #include modular
 #include half_transform
 
-const LOAD: u32 = ${LOAD}u;
-const LOAD_HALF: u32 = ${LOAD_HALF}u;
-const PLAIN: u32 = ${PLAIN}u;
-const CORRECTED: u32 = ${CORRECTED}u;
-const KEEP: u32 = ${KEEP}u;
-const PARTS: u32 = ${PARTS}u;
-const OUTPUTS: u32 = ${OUTPUTS}u;
+var<private> slots: array<vec4<u32>, SLOTS>;
 
-var<private> slots: array<vec4<u32>, ${SLOTS}>;
-
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(THREADS)
 fn poly_columns(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) t: u32,
@@ -46,7 +38,7 @@ fn poly_columns(
     // The first of this thread's words in a limb.
     let row = (4u * t) >> ${LOG_BLOCK - LOG_ROWS}u;
     let column = (4u * t) & ${BLOCK / ROWS - 1}u;
-    let word = row * ${BLOCK}u + group.x * ${BLOCK / ROWS}u + column;
+    let word = row * BLOCK + group.x * ${BLOCK / ROWS}u + column;
     for (var i = 0u; i < steps; i++) {
         let record = records[at];
         at += 1u;
@@ -111,18 +103,16 @@ fn poly_columns(
                 sums_reduced(d, primes[3].x, primes[3].y)
             );
             if (record.x == PARTS) {
-#for k in 0..4
-                slots[primes[${k}].z] = sums[${k}];
-#end
+                for k in 0..4: slots[primes[${k}].z] = sums[${k}];
                 continue;
             }
-#for k in 0..4
+            for k in 0..4 {
             {
                 let prime = primes[${k}];
                 let y = forward(sums[${k}], 1u, prime.w, prime.x, t);
                 store_words(limb(prime.z), word, y);
             }
-#end
+            }
             continue;
         }
         let prime = records[at];

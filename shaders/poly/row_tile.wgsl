@@ -22,51 +22,42 @@
 #include half_transform
 #end
 
-const LOAD_HALF: u32 = ${LOAD_HALF}u;
-const PRODUCTS: u32 = ${PRODUCTS}u;
-const SUM: u32 = ${SUM}u;
-const KEEP: u32 = ${KEEP}u;
+const FACTOR = 1u << LOG2_FACTOR;
 
-const OF_SLOT: u32 = ${OF_SLOT}u;
-const OF_HALF: u32 = ${OF_HALF}u;
-
-const FACTOR: u32 = 1u << ${LOG2_FACTOR}u;
-const SLOT: u32 = ${SLOT}u;
-
-var<private> slots: array<vec4<u32>, ${SLOTS}>;
+var<private> slots: array<vec4<u32>, SLOTS>;
 
 // The row that row `r` of the image under X -> X^g comes from, and the shift inside it.
 fn source_row(g: u32, r: u32) -> vec2<u32> {
-    let i = g * (2u * ((reverseBits(r) >> ${31 - LOG_ROWS}u) >> 1u) + 1u);
-    let row = (reverseBits((i & ${2 * ROWS - 1}u) >> 1u) >> ${31 - LOG_ROWS}u) >> 1u;
-    return vec2<u32>(row, i >> ${LOG_ROWS + 1}u);
+    let i = g * (2u * ((reverseBits(r) >> (31u - LOG_ROWS)) >> 1u) + 1u);
+    let row = (reverseBits((i & (2u * ROWS - 1u)) >> 1u) >> (31u - LOG_ROWS)) >> 1u;
+    return vec2<u32>(row, i >> (LOG_ROWS + 1u));
 }
 
 // Where word `c` of the image of a row comes from.
 fn source_word(g: u32, shift: u32, c: u32) -> u32 {
-    let i = g * (reverseBits(c) >> ${32 - LOG_BLOCK}u) + shift;
-    return reverseBits(i << ${32 - LOG_BLOCK}u);
+    let i = g * (reverseBits(c) >> (32u - LOG_BLOCK)) + shift;
+    return reverseBits(i << (32u - LOG_BLOCK));
 }
 
 // Row `r` of a limb, seen through X -> X^g and runs of equal words.
 fn streamed(code: u32, number: u32, r: u32, t: u32) -> vec4<u32> {
     let place = limb(number);
     let g = code & 0x3ffffu;
-    let run = (code >> ${LOG2_RUN}u) & 31u;
+    let run = (code >> LOG2_RUN) & 31u;
     if (g == 1u && run == 0u) {
-        return load_words(place, r * ${BLOCK}u + 4u * t);
+        return load_words(place, r * BLOCK + 4u * t);
     }
     let origin = source_row(g, r);
     var x: vec4<u32>;
     for (var j = 0u; j < 4u; j++) {
         let c = source_word(g, origin.y, 4u * t + j);
-        x[j] = load_word(place, (origin.x * ${BLOCK}u + c) >> run);
+        x[j] = load_word(place, (origin.x * BLOCK + c) >> run);
     }
     return x;
 }
 
 fn operand(code: u32, number: u32, r: u32, t: u32) -> vec4<u32> {
-    if ((code >> ${LOG2_KIND}u) == SLOT) {
+    if ((code >> LOG2_KIND) == SLOT) {
         return slots[number];
     }
     return streamed(code, number, r, t);
@@ -97,9 +88,9 @@ fn run_tile(group: vec3<u32>, t: u32) {
     at += 2u;
     // Whether these words lie in the second half of a limb.
 #if ROWS > 1
-    let late = r >= ${ROWS / 2}u;
+    let late = r >= (ROWS / 2u);
 #else
-    let late = t >= ${THREADS / 2}u;
+    let late = t >= (THREADS / 2u);
 #end
     var first = sums_of(0u);
     var second = sums_of(0u);
@@ -113,7 +104,7 @@ fn run_tile(group: vec3<u32>, t: u32) {
                 let term = records[at];
                 at += 1u;
                 // All that lies in memory is asked for before any of it is waited for.
-                let word = r * ${BLOCK}u + 4u * t;
+                let word = r * BLOCK + 4u * t;
                 let a = load_words(limb(term.z), word);
                 let b = load_words(limb(term.w), word);
                 var x: vec4<u32>;
@@ -123,11 +114,11 @@ fn run_tile(group: vec3<u32>, t: u32) {
                     x = load_words(limb(term.y), word);
 #if TRANSFORMS
                     if ((term.x & 3u) == OF_HALF) {
-                        x = forward(x, ${ROWS}u + r, table, p, t);
+                        x = forward(x, ROWS + r, table, p, t);
                     }
 #end
                     if (term.x > 3u) {
-                        slots[(term.x >> ${LOG2_KEPT}u) - 1u] = x;
+                        slots[(term.x >> LOG2_KEPT) - 1u] = x;
                     }
                 }
                 first = sums_with(first, x, a, p);
@@ -139,7 +130,7 @@ fn run_tile(group: vec3<u32>, t: u32) {
             var x = streamed(record.z, record.w, r, t);
 #if TRANSFORMS
             if (record.x == LOAD_HALF) {
-                x = forward(x, ${ROWS}u + r, table, p, t);
+                x = forward(x, ROWS + r, table, p, t);
             }
 #end
             slots[record.y] = x;
@@ -188,10 +179,10 @@ fn run_tile(group: vec3<u32>, t: u32) {
                 y = permuted(x, store.z, source_row(store.z, row).y, t);
             }
             if (store.x != 0u) {
-                y = inverse(y, ${ROWS}u + row, table + ${ROWS * BLOCK}u, p, t);
+                y = inverse(y, ROWS + row, table + ROWS * BLOCK, p, t);
             }
 #end
-            store_words(limb(store.y), row * ${BLOCK}u + 4u * t, y);
+            store_words(limb(store.y), row * BLOCK + 4u * t, y);
         }
     }
 }

@@ -22,8 +22,8 @@ pub struct Arguments {
     /// Leave Ray and Dask out, and the tests and examples that need them.
     #[arg(long)]
     no_clusters: bool,
-    /// In an environment of its own, with Orion and PyTorch (some gigabytes): the tests and the
-    /// example of networks alone.
+    /// In an environment of its own, with Orion and PyTorch (some gigabytes): the tests of
+    /// `girih.nn` and `girih.orion` that need them, and the example of networks alone.
     #[arg(long)]
     orion: bool,
     /// Cargo's configuration for the build, as for `cargo --config FILE`.
@@ -76,6 +76,9 @@ const ORION: [&str; 6] = [
 
 /// Where PyTorch is without libraries of CUDA, a tenth of the bytes; not reached from everywhere.
 const TORCH_FOR_THE_CPU: &str = "https://download.pytorch.org/whl/cpu";
+
+/// The tests of networks that need PyTorch.
+const NETWORK_TESTS: [&str; 2] = ["tests/test_nn_torch.py", "tests/test_orion.py"];
 
 /// The one example of networks.
 const ORION_EXAMPLE: [&str; 1] = ["encrypted_model.py"];
@@ -151,10 +154,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     // From elsewhere than the package's sources, which hold no native module.
     tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).args(&arguments.pytest);
     tests.arg("--rootdir").arg(&package).arg("-c").arg(package.join("pyproject.toml"));
-    let which = if arguments.orion { "tests/test_orion.py" } else { "tests" };
-    tests.arg(package.join(which)).current_dir(&environment);
+    let which = if arguments.orion { &NETWORK_TESTS[..] } else { &["tests"][..] };
+    tests.args(which.iter().map(|test| package.join(test))).current_dir(&environment);
     if arguments.orion {
-        // The tests fail where Orion is missing, instead of being left out.
+        // The tests fail where Orion or PyTorch is missing, instead of being left out.
         tests.env("GIRIH_TEST_ORION", "1");
     } else if clusters {
         // Tests of Ray fail where it is missing, instead of being left out.

@@ -1,4 +1,4 @@
-"""A network of PyTorch on encrypted images, by Orion with girih: samples of docs/guide/model.md.
+"""A network of PyTorch on encrypted images, by girih.nn and by Orion: docs/guide/model.md.
 
 It needs torch, orion-fhe 1.0.2 and scikit-learn, whose images of digits have 8 x 8 pixels.
 """
@@ -6,6 +6,7 @@ It needs torch, orion-fhe 1.0.2 and scikit-learn, whose images of digits have 8 
 import contextlib
 import io
 import os
+import tempfile
 import time
 import warnings
 
@@ -49,6 +50,41 @@ trained.eval()
 right = (trained(images[1500:]).argmax(1) == labels[1500:]).float().mean().item()
 print(f"in the clear {100 * right:.1f} % of 297 other images are read right")
 assert right > 0.9
+
+folder = tempfile.TemporaryDirectory()
+os.chdir(folder.name)
+# ANCHOR: nn_compile
+import girih.nn
+
+model = girih.nn.compile(trained, images[:1], calibration=images[:1500])
+model.save("digits.girih")                        # for whoever computes
+model.client_part().save("client.girih")          # for the owner of images
+# ANCHOR_END: nn_compile
+print(model.summary())
+
+# ANCHOR: nn_client
+from girih import ckks
+
+part = girih.nn.ClientPart.load("client.girih")
+client = ckks.ClientKey.generate(part.parameters)
+keys = part.keys(client)                          # public
+encrypted = part.encrypt(client, images[1500:1508])
+# ANCHOR_END: nn_client
+
+# ANCHOR: nn_server
+model = girih.nn.load("digits.girih")
+server = model.server(keys, DEVICE)               # or "cuda:0", "wgpu:0"
+scores = model.run(server, encrypted)
+# ANCHOR_END: nn_server
+
+# ANCHOR: nn_read
+found = part.decrypt(client, scores, count=8)
+found.argmax(1)                                   # labels[1500:1508]
+# ANCHOR_END: nn_read
+expected = trained(images[1500:1508]).detach().numpy()
+worst = abs(found - expected).max()
+print(f"by girih.nn scores of up to {abs(expected).max():.0f} are right within {worst:.1e}")
+assert (found.argmax(1) == expected.argmax(1)).all() and worst < 0.01
 
 # ANCHOR: module
 import orion

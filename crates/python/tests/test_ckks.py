@@ -356,6 +356,13 @@ def test_a_set_of_ones_own_and_keys_for_its_lower_levels(rng):
         assert x.adjust(1).level == 1
         with pytest.raises(girih.Error, match="level"):
             x.rotate(1)
+    # A level for each rotation.
+    each = client.evaluation_keys(rotations={1: 1, 2: 2})
+    with ckks.ServerKey(each, device="cpu"):
+        near(client, x.adjust(2).rotate(2), np.roll(values, -2), 1e-3)
+        near(client, x.adjust(1).rotate(1), np.roll(values, -1), 1e-3)
+        with pytest.raises(girih.Error, match="levels up to 1"):
+            x.adjust(2).rotate(1)
 
 
 def test_a_sign_of_given_degrees():

@@ -12,9 +12,11 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from networks import dense
 from wrong import MORE, NONSENSE, public_calls, tried
 
 import girih
+import girih.nn
 from girih import ckks, columns, integer, models, progress, rows, serving, wire, worker
 
 NAMES = sorted(public_calls())
@@ -106,7 +108,7 @@ def objects(
 
 @pytest.fixture(scope="module")
 def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, integer_client,
-          integer_server):  # fmt: skip
+          integer_server, tmp_path_factory):  # fmt: skip
     """A right call of everything: the function, its arguments, its keywords."""
     o = objects
     bits, messages, vector, vectors = o["bits"], o["messages"], o["vector"], o["vectors"]
@@ -126,6 +128,25 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
     mapped = girih.ray.MapBatches(keys, lambda server, a: ~a, ["a"], "b", "cpu")
     batch = {"a": np.array(columns.cells(bits), object)}
     stored = o["folder"].put(keys)
+
+    network = dense(ckks_client.parameters, rows=2)
+    part, images = network.client_part(), network.samples[0]
+    network_keys = network.keys(ckks_client)
+    network_server = network.server(network_keys, "cpu")
+    files = tmp_path_factory.mktemp("models")
+    network.save(files / "model")
+    part.save(files / "client")
+
+    def in_folder(function):
+        """Files of models, where they are written; failures of files are the system's."""
+
+        def call(path):
+            try:
+                return function(files / path if isinstance(path, str) else path)
+            except OSError as error:
+                raise girih.Error(str(error)) from error
+
+        return call
 
     def on(which, function):
         """Operations that compute where `with server:` says."""
@@ -467,6 +488,31 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "rows.join": (rows.join, ([bits, bits],), {}),
         "rows.likeness": (rows.likeness, (bits,), {}),
         "rows.single": (rows.single, (bits, 1), {}),
+        "nn.ClientPart.load": (in_folder(girih.nn.ClientPart.load), ("client",), {}),
+        "nn.ClientPart.save": (in_folder(part.save), ("client again",), {}),
+        "nn.Model.prepare": (network.prepare, (network_server,), {}),
+        "nn.Model.plain": (network.plain, (images,), {}),
+        "nn.Model.run": (network.run, (network_server, network.encrypt(ckks_client, images)), {}),
+        "nn.Model.save": (in_folder(network.save), ("model again",), {}),
+        "nn.Model.server": (
+            no_progress(network.server), (network_keys, "cpu"), {"progress": None},
+        ),
+        "nn.load": (in_folder(girih.nn.load), ("model",), {}),
+        **{
+            f"nn.{kind}.{name}": call
+            for kind, of in (("ClientPart", part), ("Model", network))
+            for name, call in {
+                "decrypt": (
+                    of.decrypt, (ckks_client, network.encrypt(ckks_client, images), 2), {},
+                ),
+                "decrypt_to_share": (
+                    of.decrypt_to_share, (ckks_client, network.encrypt(ckks_client, images), 2),
+                    {"error": 1e-6, "count": 2},
+                ),
+                "encrypt": (of.encrypt, (ckks_client, images), {}),
+                "keys": (no_progress(of.keys), (ckks_client,), {"progress": None}),
+            }.items()
+        },
         "rows.stack": (rows.stack, ([bits[0], bits[1]],), {}),
         "rows.step": (rows.step, (bits,), {}),
         "serving.Batcher": (lambda most: serving.Batcher(most).close(), (16,), {}),
@@ -494,6 +540,8 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
 
 def test_the_table_has_every_public_call(calls):
     elsewhere = {name for name in NAMES if name.startswith(OF_RAY)} | {"ray.Pool", "ray.require"}
+    # What needs PyTorch is in test_nn_torch.py.
+    elsewhere.add("nn.compile")
     # A constructor that makes folders is in test_refusals.py.
     elsewhere.add("worker.KeyFolder")
     assert set(NAMES) - elsewhere == set(calls)
@@ -502,7 +550,7 @@ def test_the_table_has_every_public_call(calls):
 @pytest.mark.parametrize("name", [n for n in NAMES if not n.startswith("ray.Pool")])
 def test_one_wrong_argument(name, calls, objects, server, integer_server):
     if name not in calls:
-        pytest.skip("tried in test_refusals.py")
+        pytest.skip("tried in test_refusals.py, or test_nn_torch.py")
     if name == "ray.MapBatches" and find_spec("ray") is None:
         pytest.skip("no Ray: pip install 'ray[data,serve]'")
     function, arguments, keywords = calls[name]

@@ -1,15 +1,14 @@
 //! A ring on a device: buffers, residents and routines.
 
 mod calls;
+mod residents;
 mod tiers;
 
-use crate::poly::arguments::{MaskRecord, MasksArguments};
 use crate::poly::background::{Background, Order};
 use crate::poly::kernels::Kernels;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::ReadyLaunch;
 use crate::poly::limbs::{Place, Places, Resident, ResidentPlace};
-use crate::poly::masks;
 use crate::poly::memory::{Block, Memory};
 use crate::poly::routine::general_launches;
 use crate::poly::tables::RingTables;
@@ -20,16 +19,10 @@ use girih_backend::poly::schedule::{Limb, Schedule};
 use girih_backend::poly::{
     Bindings, BufferId, PolyDevice, ResidentId, ResidentSource, RingShape, RoutineId, Specialise,
 };
-use girih_backend::{BackendError, DeviceLimits, Preparation, Progress, preparing};
-use girih_ring::{Modulus, Shoup};
-use rayon::prelude::*;
+use girih_backend::{BackendError, DeviceLimits, Progress};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Words of resident polynomials that the host makes at once: enough for every thread, however
-/// short limbs are, few enough for its memory.
-const WORDS_AT_ONCE: usize = 16 << 20;
 
 pub(crate) struct CudaPoly {
     machine: Arc<dyn Machine>,
@@ -87,32 +80,6 @@ struct Bases {
     graph: Option<Graph>,
 }
 
-/// Bytes that are written in the queue of programs itself, which is quicker for a few.
-const LITTLE_BYTES: usize = 64 << 10;
-
-/// A limb of a resident polynomial that the host makes, and where it is to lie.
-struct Made {
-    /// The polynomial, and the place in its basis.
-    number: usize,
-    limb: usize,
-    prime: u16,
-    words: usize,
-    address: u64,
-}
-
-/// The first of them that are made at once, which leave `rest`.
-fn at_once<'a>(rest: &mut &'a [Made]) -> Option<&'a [Made]> {
-    let mut words = 0;
-    let more = |limb: &&Made| {
-        words += limb.words;
-        words <= WORDS_AT_ONCE
-    };
-    let count = rest.iter().take_while(more).count().max(1).min(rest.len());
-    let some;
-    (some, *rest) = rest.split_at(count);
-    (!some.is_empty()).then_some(some)
-}
-
 impl CudaPoly {
     /// Loads the tables of `ring`.
     pub fn open(
@@ -167,66 +134,6 @@ impl CudaPoly {
 
     fn limb_bytes(&self) -> usize {
         4 * self.ring.degree()
-    }
-
-    /// What words of resident polynomials are stored times: 2^32, so that kernels multiply by them
-    /// and divide by 2^32 at once.
-    fn stored_factor(&self, prime: u16) -> (Modulus, Shoup) {
-        let p = self.ring.primes[usize::from(prime)];
-        (p, p.shoup(p.reduce(1 << 32)))
-    }
-
-    /// Makes limbs on all threads and uploads them, what lies side by side in one piece.
-    fn make(&self, source: &dyn ResidentSource, limbs: &[Made]) -> Result<(), BackendError> {
-        let mut words = vec![0u32; limbs.iter().map(|limb| limb.words).sum()];
-        let mut rest = words.as_mut_slice();
-        let mut parts = Vec::with_capacity(limbs.len());
-        for limb in limbs {
-            let (part, others) = rest.split_at_mut(limb.words);
-            parts.push((limb, part));
-            rest = others;
-        }
-        parts.into_par_iter().for_each(|(limb, out)| {
-            let (p, factor) = self.stored_factor(limb.prime);
-            source.limb(limb.number, limb.limb, out);
-            out.iter_mut().for_each(|w| *w = p.mul_shoup(*w, factor));
-        });
-        let _uploading = preparing(Preparation::Upload);
-        self.machine.wait(Queue::UPLOADS, self.machine.mark(PROGRAMS)?)?;
-        let mut first = 0;
-        // Blocks may touch and still be memory of two allocations, which no copy crosses.
-        let next = |a: &Made, b: &Made| {
-            a.number == b.number && a.address + 4 * a.words as u64 == b.address
-        };
-        for run in limbs.chunk_by(next) {
-            let len: usize = run.iter().map(|limb| limb.words).sum();
-            self.machine.upload(run[0].address, bytes_of(&words[first..first + len]))?;
-            first += len;
-        }
-        self.machine.wait(PROGRAMS, self.machine.mark(Queue::UPLOADS)?)
-    }
-
-    /// Expands the limbs that have these records.
-    fn expand(&self, records: &[MaskRecord]) -> Result<(), BackendError> {
-        if records.is_empty() {
-            return Ok(());
-        }
-        let kernels = self.machine.load(&masks::source(self.ring.log2_degree))?;
-        let kernel = *kernels.first().ok_or_else(|| unknown("kernel", 0))?;
-        let size = masks::size(records.len());
-        self.machine.prepare(kernel, size)?;
-        let block =
-            self.state().memory.allocate(bytes_of(records).len(), "seeds of evaluation keys")?;
-        let launched = self.upload(block.address, bytes_of(records)).and_then(|()| {
-            self.machine.launch(
-                PROGRAMS,
-                kernel,
-                size,
-                bytes_of(&[MasksArguments { records: block.address }]),
-            )
-        });
-        self.state().memory.free(block);
-        launched
     }
 
     /// A limb, as it is on the device.
@@ -322,81 +229,11 @@ impl PolyDevice for CudaPoly {
         source: &dyn ResidentSource,
         progress: &dyn Progress,
     ) -> Result<Vec<ResidentId>, BackendError> {
-        let shapes = source.shapes();
-        let total: usize = shapes.iter().map(|s| s.basis.len()).sum();
-        let mut loaded: Vec<Resident> = Vec::new();
-        let (mut expanded, mut made) = (Vec::new(), Vec::new());
-        let places = shapes.iter().enumerate().try_for_each(|(number, shape)| {
-            let words = self.ring.degree() >> shape.log2_run;
-            let block =
-                self.state().memory.allocate(4 * words * shape.basis.len(), source.what())?;
-            loaded.push(Resident {
-                block,
-                log2_run: shape.log2_run,
-                primes: shape.basis.primes().to_vec(),
-            });
-            for (limb, &prime) in shape.basis.primes().iter().enumerate() {
-                let address = block.address + (4 * words * limb) as u64;
-                match source.stream(number, limb).filter(|_| shape.log2_run == 0) {
-                    Some(stream) => {
-                        let prime = &self.ring.primes[usize::from(prime)];
-                        expanded.push(masks::record(&stream, prime, address));
-                    }
-                    None => made.push(Made { number, limb, prime, words, address }),
-                }
-            }
-            Ok(())
-        });
-        // The device expands its share while the host makes the rest.
-        let mut done = expanded.len();
-        let result = places.and_then(|()| self.expand(&expanded)).and_then(|()| {
-            let mut rest = made.as_slice();
-            while let Some(some) = at_once(&mut rest) {
-                self.make(source, some)?;
-                done += some.len();
-                progress.report(source.what(), done, total);
-            }
-            Ok(())
-        });
-        self.machine.take_notes().iter().for_each(|note| progress.note(note));
-        if result.is_ok() && !expanded.is_empty() {
-            progress.report(source.what(), total, total);
-        }
-        let mut state = self.state();
-        if let Err(error) = result {
-            for resident in loaded {
-                state.memory.free(resident.block);
-            }
-            return Err(error);
-        }
-        let ids = loaded.into_iter().map(|resident| {
-            state.last_id += 1;
-            let id = state.last_id;
-            state.residents.insert(id, resident);
-            id
-        });
-        Ok(ids.collect())
+        self.load_residents(source, progress)
     }
 
     fn rewrite(&self, resident: ResidentId, words: &[u32]) -> Result<(), BackendError> {
-        let (address, own) = {
-            let state = self.state();
-            let of = state.residents.get(&resident);
-            let of = of.ok_or_else(|| unknown("resident polynomial", resident))?;
-            let len = self.ring.degree() >> of.log2_run;
-            let limbs = words.chunks_exact(len).zip(&of.primes);
-            let own: Vec<u32> = limbs
-                .flat_map(|(limb, &prime)| {
-                    let (p, factor) = self.stored_factor(prime);
-                    limb.iter().map(move |&w| p.mul_shoup(w, factor))
-                })
-                .collect();
-            (of.block.address, own)
-        };
-        if 4 * own.len() <= LITTLE_BYTES {
-            return self.machine.write(PROGRAMS, address, bytes_of(&own));
-        }
-        self.upload(address, bytes_of(&own))
+        self.rewrite_resident(resident, words)
     }
 
     fn unload(&self, resident: ResidentId) {

@@ -613,7 +613,7 @@ class CkksClientKey:
         self,
         *,
         multiplication: bool = True,
-        rotations: Sequence[int] = ...,
+        rotations: Sequence[int] | Mapping[int, int] = ...,
         sums: Sequence[int] = ...,
         conjugation: bool = False,
         maps: Sequence[Matrix | LinearMap | ArrayLike] = ...,

@@ -13,6 +13,7 @@ use crate::wire;
 use girih::ckks::{self, Ciphertext, Complex64};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The secret key: encrypts, decrypts, and makes evaluation and public keys. It stays with the
@@ -23,6 +24,13 @@ pub struct CkksClientKey(pub Arc<ckks::ClientKey>);
 /// A public key, with which anyone can encrypt.
 #[pyclass(frozen, module = "girih.ckks", name = "PublicKey")]
 pub struct CkksPublicKey(Arc<ckks::PublicKey>);
+
+/// Amounts of rotations, or a dict from amounts to the highest level of each.
+#[derive(FromPyObject)]
+enum Rotations {
+    UpTo(BTreeMap<i64, usize>),
+    All(Vec<i64>),
+}
 
 /// The vectors along the last axis of an array, padded with zeros to `slots` where that is given;
 /// and the other lengths of its shape.
@@ -120,17 +128,18 @@ impl CkksClientKey {
     /// Makes evaluation keys, which are public, for what the server is to do: products, rotations
     /// by these amounts (left; negative: right), sums over so many slots, conjugation, products
     /// with these matrices and maps, bootstrappings of so many slots. With `level` they serve
-    /// ciphertexts of at most that level, bootstrappings aside, and are smaller.
+    /// ciphertexts of at most that level, bootstrappings aside, and are smaller; rotations may have
+    /// levels of their own, as a dict.
     #[pyo3(signature = (
-        *, multiplication = true, rotations = Vec::new(), sums = Vec::new(), conjugation = false,
-        maps = Vec::new(), bootstrapping = None, level = None, progress = None
+        *, multiplication = true, rotations = Rotations::All(Vec::new()), sums = Vec::new(),
+        conjugation = false, maps = Vec::new(), bootstrapping = None, level = None, progress = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn evaluation_keys(
         &self,
         py: Python<'_>,
         multiplication: bool,
-        rotations: Vec<i64>,
+        rotations: Rotations,
         sums: Vec<usize>,
         conjugation: bool,
         maps: Vec<Bound<'_, PyAny>>,
@@ -138,7 +147,19 @@ impl CkksClientKey {
         level: Option<usize>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<CkksEvaluationKeys> {
-        let wanted = Wanted { multiplication, rotations, sums, conjugation, bootstrapping, level };
+        let (rotations, rotations_up_to) = match rotations {
+            Rotations::All(rotations) => (rotations, Vec::new()),
+            Rotations::UpTo(levels) => (Vec::new(), levels.into_iter().collect()),
+        };
+        let wanted = Wanted {
+            multiplication,
+            rotations,
+            rotations_up_to,
+            sums,
+            conjugation,
+            bootstrapping,
+            level,
+        };
         let kinds = wanted.kinds(self.0.set(), &maps)?;
         let keys = supervise(py, progress, |progress| {
             ckks::EvaluationKeys::generate(&self.0, kinds, progress)

@@ -20,6 +20,8 @@ pub struct Wanted {
     pub multiplication: bool,
     /// Rotations.
     pub rotations: Vec<i64>,
+    /// Rotations, each with the highest level that it is for.
+    pub rotations_up_to: Vec<(i64, usize)>,
     /// Sums over powers of two of slots.
     pub sums: Vec<usize>,
     /// Conjugation.
@@ -65,6 +67,9 @@ impl Wanted {
         kinds.extend(self.conjugation.then(|| KeyKind::conjugation(set)));
         let level = self.level.unwrap_or(usize::MAX);
         let mut ranges: Vec<KeyRange> = kinds.into_iter().map(|kind| kind.up_to(level)).collect();
+        ranges.extend(self.rotations_up_to.iter().filter_map(|&(by, own)| {
+            KeyKind::rotation(set, by).map(|kind| kind.up_to(own.min(level)))
+        }));
         if let Some(slots) = self.bootstrapping {
             let how = Bootstrapping::default();
             ranges.extend(

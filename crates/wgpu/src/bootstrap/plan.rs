@@ -1,5 +1,7 @@
 //! The plan of one shape on one device: what the kernels are generated from.
 
+mod model;
+
 use crate::bootstrap::choices::{CHOICES, Choices, Rolled};
 use crate::bootstrap::torus_tile::TorusTile;
 use crate::runtime::layout::Layout;
@@ -9,9 +11,7 @@ use girih_backend::bootstrap::{tile_of_groups, tile_of_subgroups};
 use girih_backend::{
     BackendError, BootstrapShape, DeviceInfo, DoesNotFit, Gadget, PlanRequest, Result,
 };
-
-/// Items a thread that kernels can be generated for.
-const ITEMS: [usize; 3] = [4, 8, 16];
+use model::{Form, ITEMS};
 
 /// What lives on chip while one bootstrapping runs: accumulators in registers, and polynomials
 /// staged in workgroup memory for the exchanges of the transform.
@@ -69,12 +69,6 @@ pub struct Target<'a> {
     pub profile: Profile,
 }
 
-/// Ciphertexts up to which a variant that was asked for is taken.
-const FEW_CIPHERTEXTS: usize = 128;
-/// Most coefficients that a thread of that variant has in an exchange: with 64 registers of them
-/// large modulus-raising shapes slow down, with 32 all gain.
-const FEW_REGISTERS: usize = 32;
-
 /// Primes below it have the forms of words that leave bits free.
 const SMALL_PRIME: u32 = 1 << 28;
 /// Workgroups that fill a GPU: wgpu does not tell how many run at once;
@@ -102,11 +96,10 @@ impl WgpuPlan {
         request: &PlanRequest,
         rolled: Option<Rolled>,
     ) -> Result<Self> {
-        let Target { device, vendor, profile } = target;
+        let Target { device, profile, .. } = target;
         shape.validate()?;
         let unsupported = |what: String, why: &str| unsupported(device, what, why);
         let primes = shape.transform_words()?;
-        let small_primes = primes.iter().all(|&p| p < SMALL_PRIME);
         if request.groups.is_some_and(|g| g != 1) {
             return Err(unsupported(
                 "several ciphertexts a workgroup".into(),
@@ -114,56 +107,8 @@ impl WgpuPlan {
             ));
         }
         let choices = Choices::of(request).map_err(|(what, why)| unsupported(what, &why))?;
-        let signed = choices
-            .signed
-            .unwrap_or(small_primes && Self::prefers_signed(vendor, profile, primes.len()));
-        // Measured on an H200 (docs/performance.md): three texts of two columns outrun a loop over
-        // three primes, four texts do not.
-        let is_short = primes.len() <= 3 && shape.columns() == 2;
-        let unrolls = is_short && profile == Profile::Int64 && !device.software;
-        let loops = shape.is_torus() && !signed && choices.looped.unwrap_or(!unrolls);
-        // How often the text of a step is there: once a prime, or once in a loop over them.
-        let texts = if loops { 1 } else { primes.len() };
-        let rolled = choices
-            .rolled
-            .or(rolled)
-            .unwrap_or_else(|| Self::rolling(shape, texts, device.software));
-        // Four words make a long kernel, which the software driver takes minutes to compile.
-        let is_long = device.software && texts > 2;
-        let prefers_four =
-            is_long || !device.software && Self::prefers_four(shape, primes.len(), target, rolled);
-        let items = match choices.items {
-            Some(items) => vec![items],
-            None => Self::items(shape, device, request, prefers_four)?,
-        };
-        let staged = match choices.staged {
-            Some(staged) => vec![staged],
-            None if is_long => vec![1],
-            // With room for a third, fewer workgroups share a multiprocessor, which is faster.
-            None if shape.is_torus() && unrolls && !loops => vec![3, 2, 1],
-            None => vec![2, 1],
-        };
-        // Loops over columns count whole groups of staged polynomials.
-        let whole = |s| if shape.columns().is_multiple_of(s) { s } else { 1 };
-        let staged: Vec<usize> = match rolled {
-            Rolled::Nothing => staged,
-            _ => staged.into_iter().map(whole).collect(),
-        };
-        if signed && !small_primes {
-            return Err(unsupported(
-                format!("signed words for the primes {primes:?}"),
-                "they must be below 2^28",
-            ));
-        }
-        let can_loop = shape.is_torus() && rolled == Rolled::Nothing && !signed;
-        let looped = choices.looped.unwrap_or(loops && can_loop);
-        if looped && !can_loop {
-            return Err(unsupported(
-                "a loop over words".into(),
-                "they must be unsigned, of the native torus, and columns unrolled (`signed` and \
-                 `rolled` 0)",
-            ));
-        }
+        let Form { signed, looped, rolled, items, staged } =
+            Form::new(shape, target, request, &choices, rolled)?;
         let mut refusal = None;
         for &items in &items {
             for &staged in &staged {
@@ -196,67 +141,6 @@ impl WgpuPlan {
             device: device.name.clone(),
             reason: refusal.expect("at least one plan was tried"),
         })
-    }
-
-    /// Coefficients a thread, the best first.
-    fn items(
-        shape: &BootstrapShape,
-        device: &DeviceInfo,
-        request: &PlanRequest,
-        prefers_four: bool,
-    ) -> Result<Vec<usize>> {
-        let Some(subgroups) = request.subgroups_per_polynomial else {
-            return Ok(if prefers_four { vec![4, 8, 16] } else { vec![8, 16] });
-        };
-        let lanes = device.limits.subgroup_threads.max(1);
-        let items = shape.polynomial_size / (subgroups * lanes).max(1);
-        if ITEMS.contains(&items) {
-            return Ok(vec![items]);
-        }
-        let what =
-            format!("{subgroups} subgroups of {lanes} a polynomial of {}", shape.polynomial_size);
-        Err(unsupported(device, what, "a thread must get 4, 8 or 16 coefficients"))
-    }
-
-    /// The variant for few ciphertexts: alone on its multiprocessor, a workgroup waits for
-    /// exchanges and barriers more than for anything, and the more polynomials go through each, the
-    /// fewer there are. With many it would hold registers and memory that further workgroups need.
-    fn few_of(
-        &self,
-        asked: Option<usize>,
-        device: &DeviceInfo,
-    ) -> Result<Option<(usize, Option<usize>)>> {
-        let padded = 4 * self.layout().padded();
-        let counted =
-            if self.rolled == Rolled::Nothing { self.rows() } else { self.shape.columns() };
-        let fits = |staged: usize| {
-            counted.is_multiple_of(staged)
-                && staged * padded <= device.limits.workgroup_memory_bytes
-        };
-        let model = || {
-            let most = FEW_REGISTERS / self.tile.items_per_thread;
-            // The software driver runs one workgroup a core, however many there are,
-            // and compiles slowly.
-            (self.tile.staged + 1..=most)
-                .rev()
-                .find(|&staged| fits(staged) && !device.software)
-                .map(|staged| (staged, None))
-        };
-        match asked {
-            None => Ok(model()),
-            Some(0) => Ok(None),
-            Some(staged) if fits(staged) => Ok(Some((staged, Some(FEW_CIPHERTEXTS)))),
-            Some(staged) => Err(BackendError::Unsupported {
-                device: device.name.clone(),
-                what: format!("few = {staged}"),
-                why: format!(
-                    "it must divide {counted} polynomials and need no more than {} bytes of \
-                     workgroup memory (it needs {})",
-                    device.limits.workgroup_memory_bytes,
-                    staged * padded
-                ),
-            }),
-        }
     }
 
     /// This plan with its variant for few ciphertexts in the place of its own kernel.
@@ -358,20 +242,6 @@ impl WgpuPlan {
         Ok(tile)
     }
 
-    /// Unrolled kernels are fastest while they fit registers and instruction caches. The software
-    /// driver's compiler takes time more than in proportion to the length of a kernel: minutes for
-    /// k + r = 8 unrolled.
-    fn rolling(shape: &BootstrapShape, words: usize, software: bool) -> Rolled {
-        let (columns, rows) = (shape.columns(), shape.columns() * shape.levels());
-        let products = words * columns * rows * shape.ggsw_per_step();
-        let most = if software { 24 } else { 80 };
-        match (products > most, software || rows > 20) {
-            (false, _) => Rolled::Nothing,
-            (true, false) => Rolled::Columns,
-            (true, true) => Rolled::RowsAndColumns,
-        }
-    }
-
     /// Words of one accumulator coefficient: residues for GD, the value for MR, two halves of it on
     /// the native torus.
     pub(crate) fn accumulator_words(&self) -> usize {
@@ -379,37 +249,6 @@ impl WgpuPlan {
             Gadget::Decomposition { .. } => self.primes.len(),
             Gadget::ModulusRaising { .. } => 1,
             Gadget::ClosestRepresentative { .. } => 2,
-        }
-    }
-
-    /// Whether small primes have signed words. On an H200, with 64-bit products, they gain for one
-    /// word and lose for two. AMD's and Intel's compilers multiply 64 by 64 bits for a signed
-    /// product of two words, twice the work of an unsigned one; without 64-bit integers, signed
-    /// words spill on AMD, and unsigned ones take more instructions on Intel.
-    fn prefers_signed(vendor: Vendor, profile: Profile, words: usize) -> bool {
-        match (vendor, profile) {
-            (Vendor::Amd, _) | (Vendor::Intel, Profile::Int64) => false,
-            (_, Profile::Core) => true,
-            (_, Profile::Int64) => words == 1,
-        }
-    }
-
-    /// Where 4 coefficients a thread beat 8. On an H200: rolled kernels of small polynomials with
-    /// 64-bit products, whose threads wait for their key, and unrolled ones of one word without.
-    /// AMD's compiler keeps 4 in registers for nearly every shape, with as much work as for 8 and
-    /// more threads at once, and spills 8 of large ones (docs/guide/gpus.md). Intel's keeps 4 of
-    /// one word with 64-bit products, and spills 8.
-    fn prefers_four(
-        shape: &BootstrapShape,
-        words: usize,
-        target: Target<'_>,
-        rolled: Rolled,
-    ) -> bool {
-        match target.profile {
-            _ if target.vendor == Vendor::Amd => true,
-            Profile::Int64 if target.vendor == Vendor::Intel && words == 1 => true,
-            Profile::Int64 => rolled != Rolled::Nothing && shape.polynomial_size <= 512,
-            Profile::Core => rolled == Rolled::Nothing && words == 1,
         }
     }
 

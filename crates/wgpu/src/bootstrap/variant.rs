@@ -23,6 +23,8 @@ const SOURCES: &[(&str, &str)] = &[
     ("key_switch_torus", girih_shaders::bootstrap::KEY_SWITCH_TORUS),
     ("key_switch_torus_finish", girih_shaders::bootstrap::KEY_SWITCH_TORUS_FINISH),
     ("closest", girih_shaders::bootstrap::CLOSEST),
+    ("accumulator_raised", girih_shaders::bootstrap::ACCUMULATOR_RAISED),
+    ("accumulator_words", girih_shaders::bootstrap::ACCUMULATOR_WORDS),
     ("accumulator_torus", girih_shaders::bootstrap::ACCUMULATOR_TORUS),
     ("job", girih_shaders::bootstrap::JOB),
     ("combination", girih_shaders::bootstrap::COMBINATION),
@@ -160,10 +162,17 @@ fn bounds_of(numbers: Numbers, name: &str, arguments: &[i128]) -> Option<i128> {
         ("product_bound", &[p, bound]) => numbers.product_bound(p, bound),
         ("sum_limit", &[p, rows]) => numbers.sum_limit(p, rows),
         ("reduced_bound", &[p, rows, total]) => numbers.reduced_bound(p, rows, total),
-        ("fits", &[p, rows, bound]) => i128::from(numbers.fits(p, rows, bound)),
         ("chunk_rows", &[p, rows, bound]) => numbers.chunk_rows(p, rows, bound),
         ("least", &[p]) => numbers.least(p),
-        ("twiddle", &[p, factor, part]) => numbers.twiddle(p, factor)[part as usize],
+        // To what factors are reduced, so that one sum takes `rows` products of theirs.
+        ("fitted", &[p, rows, bound]) if numbers.fits(p, rows, bound) => bound,
+        ("fitted", &[p, ..]) => numbers.least(p),
+        // To what words are reduced before an inverse pass of `width` stages: sums of signed words
+        // double in each, unsigned ones are reduced where they would overflow.
+        ("exchange_limit", &[p, width]) if numbers.signed() => {
+            numbers.least(p).max(numbers.cap() >> width)
+        }
+        ("exchange_limit", _) => numbers.cap(),
         _ => return None,
     })
 }
@@ -284,6 +293,7 @@ impl Constants {
         let half = 1i128 << (log2_base - 1);
         self.set("CLOSEST_BASE", i128::from(log2_base));
         self.set("CLOSEST_LEVELS", levels as i128);
+        self.set("CLOSEST_DROPPED", 64 - i128::from(log2_base) * levels as i128);
         self.set("CLOSEST_BIAS", (0..levels as u32 - 1).map(|i| half << (log2_base * i)).sum());
     }
 

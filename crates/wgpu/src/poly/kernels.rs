@@ -118,6 +118,11 @@ impl PolyBuild {
             ("LOG_ROWS", rows.into()),
             ("ROWS", 1 << rows),
             ("STAGES", stages.into()),
+            // Stages run in pairs behind one by itself; log2 of the shortest distance of all.
+            ("ODD", i128::from(stages % 2)),
+            ("PAIRS", i128::from(stages / 2)),
+            ("LEAST", i128::from(row - stages)),
+            ("TRANSFORMS", i128::from(self.kernel != PolyKernel::Pointwise)),
         ];
         let codes = match self.kernel {
             PolyKernel::Columns => records::columns::CODES,

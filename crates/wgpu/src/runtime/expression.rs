@@ -13,146 +13,120 @@ pub(crate) trait Names {
     fn function(&self, name: &str, arguments: &[i128]) -> Option<i128>;
 }
 
+/// An operator, how strongly it binds, and what it does.
+type Operator = (&'static str, u8, fn(i128, i128) -> i128);
+
+/// Those of two characters come before those that they begin with.
+const OPERATORS: [Operator; 17] = [
+    ("||", 1, |a, b| i128::from(a != 0 || b != 0)),
+    ("&&", 2, |a, b| i128::from(a != 0 && b != 0)),
+    ("==", 3, |a, b| i128::from(a == b)),
+    ("!=", 3, |a, b| i128::from(a != b)),
+    ("<=", 3, |a, b| i128::from(a <= b)),
+    (">=", 3, |a, b| i128::from(a >= b)),
+    ("<<", 6, |a, b| a << b),
+    (">>", 6, |a, b| a >> b),
+    ("<", 3, |a, b| i128::from(a < b)),
+    (">", 3, |a, b| i128::from(a > b)),
+    ("|", 4, |a, b| a | b),
+    ("&", 5, |a, b| a & b),
+    ("+", 7, |a, b| a + b),
+    ("-", 7, |a, b| a - b),
+    ("*", 8, |a, b| a * b),
+    ("/", 8, i128::div_euclid),
+    ("%", 8, i128::rem_euclid),
+];
+
 /// The value of `expression`.
 ///
 /// # Errors
 /// What is wrong, with the expression.
 pub(crate) fn evaluate(expression: &str, names: &dyn Names) -> Result<i128> {
-    let tokens = tokenize(expression)?;
-    let mut at = 0;
-    let value = binary(names, &tokens, &mut at, 0).map_err(|e| format!("{e} in `{expression}`"))?;
-    match tokens.get(at) {
-        None => Ok(value),
-        Some(token) => Err(format!("unexpected `{token}` in `{expression}`")),
+    let mut reader = Reader { rest: expression.trim(), names };
+    let value = reader.binary(0).map_err(|e| format!("{e} in `{expression}`"))?;
+    match reader.rest {
+        "" => Ok(value),
+        rest => Err(format!("unexpected `{rest}` in `{expression}`")),
     }
 }
 
-fn binary(names: &dyn Names, tokens: &[String], at: &mut usize, least: u8) -> Result<i128> {
-    let mut left = unary(names, tokens, at)?;
-    while let Some(operator) = tokens.get(*at) {
-        let Some(strength) = strength(operator) else { break };
-        if strength < least {
-            break;
-        }
-        *at += 1;
-        let right = binary(names, tokens, at, strength + 1)?;
-        left = apply(operator, left, right)?;
-    }
-    Ok(left)
+struct Reader<'a> {
+    rest: &'a str,
+    names: &'a dyn Names,
 }
 
-fn unary(names: &dyn Names, tokens: &[String], at: &mut usize) -> Result<i128> {
-    let token = tokens.get(*at).ok_or("unexpected end")?;
-    *at += 1;
-    match token.as_str() {
-        "-" => Ok(-unary(names, tokens, at)?),
-        "!" => Ok(i128::from(unary(names, tokens, at)? == 0)),
-        "(" => {
-            let value = binary(names, tokens, at, 0)?;
-            expect(tokens, at, ")")?;
-            Ok(value)
-        }
-        "@" => {
-            let name = tokens.get(*at).ok_or("a name must follow @")?;
-            *at += 1;
-            names.bound(name)
-        }
-        t if t.starts_with(|c: char| c.is_ascii_digit()) => {
-            t.parse().map_err(|_| format!("bad number {t}"))
-        }
-        name if tokens.get(*at).is_some_and(|t| t == "(") => {
-            *at += 1;
-            let mut arguments = Vec::new();
-            while tokens.get(*at).is_some_and(|t| t != ")") {
-                arguments.push(binary(names, tokens, at, 0)?);
-                if tokens.get(*at).is_some_and(|t| t == ",") {
-                    *at += 1;
-                }
-            }
-            expect(tokens, at, ")")?;
-            match (name, &arguments[..]) {
-                ("min", &[a, b]) => Ok(a.min(b)),
-                ("max", &[a, b]) => Ok(a.max(b)),
-                _ => names
-                    .function(name, &arguments)
-                    .ok_or(format!("no function {name}{arguments:?}")),
-            }
-        }
-        name => names.constant(name),
-    }
-}
-
-fn expect(tokens: &[String], at: &mut usize, token: &str) -> Result<()> {
-    if tokens.get(*at).is_some_and(|t| t == token) {
-        *at += 1;
-        Ok(())
-    } else {
-        Err(format!("expected `{token}`"))
-    }
-}
-
-fn strength(operator: &str) -> Option<u8> {
-    Some(match operator {
-        "||" => 1,
-        "&&" => 2,
-        "==" | "!=" | "<" | "<=" | ">" | ">=" => 3,
-        "|" => 4,
-        "&" => 5,
-        "<<" | ">>" => 6,
-        "+" | "-" => 7,
-        "*" | "/" | "%" => 8,
-        _ => return None,
-    })
-}
-
-fn apply(operator: &str, a: i128, b: i128) -> Result<i128> {
-    Ok(match operator {
-        "||" => i128::from(a != 0 || b != 0),
-        "&&" => i128::from(a != 0 && b != 0),
-        "==" => i128::from(a == b),
-        "!=" => i128::from(a != b),
-        "<" => i128::from(a < b),
-        "<=" => i128::from(a <= b),
-        ">" => i128::from(a > b),
-        ">=" => i128::from(a >= b),
-        "|" => a | b,
-        "&" => a & b,
-        "<<" => a << b,
-        ">>" => a >> b,
-        "+" => a + b,
-        "-" => a - b,
-        "*" => a * b,
-        "/" | "%" if b == 0 => return Err("division by zero".into()),
-        "/" => a.div_euclid(b),
-        _ => a.rem_euclid(b),
-    })
-}
-
-fn tokenize(text: &str) -> Result<Vec<String>> {
-    let bytes = text.as_bytes();
-    let mut tokens = Vec::new();
-    let mut i = 0;
-    while i < bytes.len() {
-        let c = bytes[i] as char;
-        let start = i;
-        if c.is_whitespace() {
-            i += 1;
-            continue;
-        } else if c.is_ascii_alphanumeric() || c == '_' {
-            while i < bytes.len() && (bytes[i].is_ascii_alphanumeric() || bytes[i] == b'_') {
-                i += 1;
-            }
-        } else if ["||", "&&", "==", "!=", "<=", ">=", "<<", ">>"]
-            .iter()
-            .any(|o| text[i..].starts_with(o))
+impl<'a> Reader<'a> {
+    fn binary(&mut self, least: u8) -> Result<i128> {
+        let mut left = self.unary()?;
+        while let Some((sign, strength, apply)) =
+            OPERATORS.iter().find(|(sign, ..)| self.rest.starts_with(sign))
+            && *strength >= least
         {
-            i += 2;
-        } else if "+-*/%&|<>()!,@".contains(c) {
-            i += 1;
-        } else {
-            return Err(format!("unexpected `{c}` in `{text}`"));
+            self.take(sign);
+            let right = self.binary(strength + 1)?;
+            if right == 0 && ["/", "%"].contains(sign) {
+                return Err("division by zero".into());
+            }
+            left = apply(left, right);
         }
-        tokens.push(text[start..i].to_string());
+        Ok(left)
     }
-    Ok(tokens)
+
+    fn unary(&mut self) -> Result<i128> {
+        if self.take("-") {
+            return Ok(-self.unary()?);
+        }
+        if self.take("!") {
+            return Ok(i128::from(self.unary()? == 0));
+        }
+        if self.take("(") {
+            let value = self.binary(0)?;
+            return self.take(")").then_some(value).ok_or("expected `)`".into());
+        }
+        if self.take("@") {
+            let name = self.word()?;
+            return self.names.bound(name);
+        }
+        let word = self.word()?;
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            return word.parse().map_err(|_| format!("bad number {word}"));
+        }
+        if !self.take("(") {
+            return self.names.constant(word);
+        }
+        let mut arguments = Vec::new();
+        while !self.take(")") {
+            arguments.push(self.binary(0)?);
+            if !self.take(",") && !self.rest.starts_with(')') {
+                return Err("expected `)`".into());
+            }
+        }
+        match (word, &arguments[..]) {
+            ("min", &[a, b]) => Ok(a.min(b)),
+            ("max", &[a, b]) => Ok(a.max(b)),
+            _ => self
+                .names
+                .function(word, &arguments)
+                .ok_or(format!("no function {word}{arguments:?}")),
+        }
+    }
+
+    /// Whether `sign` comes next; it is read.
+    fn take(&mut self, sign: &str) -> bool {
+        let rest = self.rest.strip_prefix(sign).map(str::trim_start);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// A number or a name.
+    fn word(&mut self) -> Result<&'a str> {
+        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = rest.trim_start();
+        match (word, self.rest.chars().next()) {
+            ("", None) => Err("unexpected end".into()),
+            ("", Some(c)) => Err(format!("unexpected `{c}`")),
+            _ => Ok(word),
+        }
+    }
 }

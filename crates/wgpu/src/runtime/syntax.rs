@@ -1,145 +1,177 @@
-//! The directives of templates, parsed (`shaders/README.md` lists them).
+//! Templates, parsed (`shaders/README.md` has the language).
 
 type Result<T> = std::result::Result<T, String>;
 
-/// A line of a template, or a directive with what stands inside it.
+/// A line or a statement of a template, or what generates lines, with what stands inside it.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Line(String),
+    /// `name(arguments);`, a statement that may be a function of the template's.
+    Call(String, String),
     Include(String),
-    Set(String, String),
-    Update(String, String),
+    Define(String, String),
     If(Vec<(String, Vec<Node>)>),
-    For { variable: String, from: String, to: String, body: Vec<Node> },
-    Def { name: String, parameters: Vec<String>, body: Vec<Node> },
-    Call { name: String, arguments: String },
-    Lazy { name: String, arguments: String },
+    For {
+        variable: String,
+        from: String,
+        to: String,
+        step: String,
+        body: Vec<Node>,
+    },
+    Function {
+        name: String,
+        parameters: Vec<String>,
+        body: Vec<Node>,
+    },
 }
 
-/// Parses until one of `ends`; returns the nodes and the line that ended them.
-pub(crate) fn parse_block<'t>(
-    lines: &[&'t str],
-    at: &mut usize,
-    ends: &[&str],
-) -> Result<(Vec<Node>, &'t str)> {
-    let mut nodes = Vec::new();
-    while let Some(&line) = lines.get(*at) {
-        *at += 1;
-        let Some(directive) = line.trim_start().strip_prefix('#') else {
-            nodes.push(Node::Line(line.to_string()));
-            continue;
-        };
-        let (name, rest) = directive.split_once(char::is_whitespace).unwrap_or((directive, ""));
-        let rest = rest.trim();
-        if ends.contains(&name) {
-            return Ok((nodes, directive));
-        }
-        let indentation = &line[..line.len() - line.trim_start().len()];
-        nodes.extend(
-            parse_directive(lines, at, name, rest, indentation)
-                .map_err(|e| format!("line {}: {e}", *at))?,
-        );
-    }
-    if ends.is_empty() { Ok((nodes, "")) } else { Err(format!("missing #{}", ends.join(" or #"))) }
-}
-
-/// The one line of a `#for` that ends with it.
-fn parse_line(line: &str, indentation: &str) -> Result<Node> {
-    let Some(directive) = line.strip_prefix('#') else {
-        return Ok(Node::Line(format!("{indentation}{line}")));
-    };
-    let (name, rest) = directive.split_once(char::is_whitespace).unwrap_or((directive, ""));
-    if ["for", "if", "def"].contains(&name) {
-        return Err(format!("#{name} takes lines of its own, up to #end"));
-    }
-    let mut nodes = parse_directive(&[], &mut 0, name, rest.trim(), indentation)?;
-    nodes.pop().ok_or_else(|| format!("#{name} is no line"))
+/// The nodes of a whole text.
+///
+/// # Errors
+/// What is wrong, with the line.
+pub(crate) fn parse(text: &str) -> Result<Vec<Node>> {
+    let mut lines = Lines { lines: text.lines().collect(), at: 0 };
+    let nodes = lines.block(End::Text);
+    let line = || lines.lines[lines.at.saturating_sub(1)].trim();
+    nodes.map(|nodes| nodes.0).map_err(|e| format!("{e}, at `{}`", line()))
 }
 
 /// The parts between the commas of `text` that no parentheses enclose.
-fn split_outside_parentheses(text: &str) -> Vec<&str> {
+pub(crate) fn split_outside_parentheses(text: &str) -> Vec<&str> {
     let mut depth = 0i32;
     let split = move |c: char| {
         depth += i32::from(c == '(') - i32::from(c == ')');
         c == ',' && depth == 0
     };
-    text.split(split).collect()
+    text.split(split).map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// The nodes of one directive; `indentation` is what stands before it.
-fn parse_directive(
-    lines: &[&str],
-    at: &mut usize,
-    name: &str,
-    rest: &str,
-    indentation: &str,
-) -> Result<Vec<Node>> {
-    let node = match name {
-        "include" => Node::Include(rest.to_string()),
-        "set" | "update" => {
-            let (variable, expression) =
-                rest.split_once(char::is_whitespace).ok_or("#set NAME expression")?;
-            let make = if name == "set" { Node::Set } else { Node::Update };
-            make(variable.to_string(), expression.to_string())
-        }
-        "if" => {
-            let mut branches = Vec::new();
-            let mut condition = rest.to_string();
-            loop {
-                let (body, end) = parse_block(lines, at, &["elif", "else", "end"])?;
-                branches.push((condition, body));
-                if let Some(next) = end.strip_prefix("elif") {
-                    condition = next.trim().to_string();
-                } else if end.starts_with("else") {
-                    condition = "1".to_string();
-                } else {
-                    break;
+/// What ends a block.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Text,
+    Brace,
+    Directive,
+}
+
+struct Lines<'t> {
+    lines: Vec<&'t str>,
+    at: usize,
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+impl<'t> Lines<'t> {
+    /// The nodes up to `end`, and the directive that ended them.
+    fn block(&mut self, end: End) -> Result<(Vec<Node>, &'t str)> {
+        let mut nodes = Vec::new();
+        // Braces of WGSL that are open.
+        let mut depth = 0;
+        while let Some(&line) = self.lines.get(self.at) {
+            self.at += 1;
+            let code = line.trim();
+            if code == "}" && depth == 0 && end == End::Brace {
+                return Ok((nodes, ""));
+            }
+            let Some(directive) = code.strip_prefix('#') else {
+                let node = self.node(line)?;
+                if let Node::Line(text) = &node {
+                    let code = text.split("//").next().unwrap_or_default();
+                    depth += code.matches('{').count() as i32 - code.matches('}').count() as i32;
                 }
-            }
-            Node::If(branches)
-        }
-        "for" => {
-            let (ranges, one) = match rest.split_once(": ") {
-                Some((ranges, line)) => (ranges, Some(line)),
-                None => (rest, None),
+                nodes.push(node);
+                continue;
             };
-            let mut body = match one {
-                Some(line) => vec![parse_line(line, indentation)?],
-                None => parse_block(lines, at, &["end"])?.0,
+            nodes.push(match directive.split_once(' ').unwrap_or((directive, "")) {
+                ("elif" | "else" | "end", _) if end == End::Directive => {
+                    return Ok((nodes, directive));
+                }
+                ("include", name) => Node::Include(name.into()),
+                ("if", condition) => self.condition(condition)?,
+                (name, _) => return Err(format!("unexpected directive #{name}")),
+            });
+        }
+        match end {
+            End::Text => Ok((nodes, "")),
+            End::Brace => Err("missing }".into()),
+            End::Directive => Err("missing #elif, #else or #end".into()),
+        }
+    }
+
+    /// What `line` begins, which has been read.
+    fn node(&mut self, line: &str) -> Result<Node> {
+        let code = line.trim_start();
+        if let Some(rest) = code.strip_prefix("for ").filter(|rest| !rest.starts_with('(')) {
+            return self.repeated(rest);
+        }
+        if let Some(rest) = code.strip_prefix("inline fn ") {
+            let head = rest.strip_suffix(") {").and_then(|head| head.split_once('('));
+            let (name, parameters) = head.ok_or("inline fn NAME(parameters) {")?;
+            let parameters = split_outside_parentheses(parameters);
+            let parameters = parameters.into_iter().map(str::to_owned).collect();
+            let body = self.block(End::Brace)?.0;
+            return Ok(Node::Function { name: name.into(), parameters, body });
+        }
+        if let Some((name, value)) = code.split_once(" := ").filter(|(name, _)| is_name(name)) {
+            return Ok(Node::Define(name.into(), value.into()));
+        }
+        match code.split_once('(').filter(|(name, _)| is_name(name)) {
+            Some((name, _)) => Ok(Node::Call(name.into(), self.statement(line))),
+            None => Ok(Node::Line(line.to_owned())),
+        }
+    }
+
+    /// `text` and the lines after it up to the end of a statement or the next directive.
+    fn statement(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        while !text.ends_with(';')
+            && !text.ends_with("; }")
+            && let Some(next) = self.lines.get(self.at).filter(|next| !next.starts_with('#'))
+        {
+            self.at += 1;
+            text.push('\n');
+            text.push_str(next);
+        }
+        text
+    }
+
+    /// The branches of `#if condition`.
+    fn condition(&mut self, condition: &str) -> Result<Node> {
+        let mut branches = Vec::new();
+        let mut condition = condition.to_owned();
+        loop {
+            let (body, end) = self.block(End::Directive)?;
+            branches.push((condition, body));
+            condition = match end.split_once(' ').unwrap_or((end, "")) {
+                ("elif", next) => next.to_owned(),
+                ("else", _) => "1".to_owned(),
+                _ => return Ok(Node::If(branches)),
             };
-            // The last range is the innermost loop.
-            for range in split_outside_parentheses(ranges).into_iter().rev() {
-                let (variable, range) = range.split_once(" in ").ok_or("#for NAME in from..to")?;
-                let (from, to) = range.split_once("..").ok_or("#for NAME in from..to")?;
-                let (variable, from, to) = (variable.trim().into(), from.into(), to.into());
-                body = vec![Node::For { variable, from, to, body }];
-            }
-            return Ok(body);
         }
-        "def" => {
-            let (name, parameters) =
-                rest.trim_end_matches(')').split_once('(').ok_or("#def NAME(parameters)")?;
-            let parameters = parameters
-                .split(',')
-                .map(|p| p.trim().to_string())
-                .filter(|p| !p.is_empty())
-                .collect();
-            Node::Def {
-                name: name.trim().to_string(),
-                parameters,
-                body: parse_block(lines, at, &["end"])?.0,
-            }
+    }
+
+    /// What a `for` repeats: a block, or a statement that may go on in the lines below.
+    fn repeated(&mut self, rest: &str) -> Result<Node> {
+        const SHAPE: &str = "for NAME in from..to step by, .. if condition {, or : statement;";
+        let (ranges, mut body) = if let Some(ranges) = rest.strip_suffix(" {") {
+            (ranges.to_owned(), self.block(End::Brace)?.0)
+        } else {
+            let text = self.statement(rest);
+            let (ranges, statement) = text.split_once(':').ok_or(SHAPE)?;
+            (ranges.to_owned(), parse(statement.trim_start())?)
+        };
+        let (ranges, condition) = ranges.split_once(" if ").unwrap_or((&ranges, "1"));
+        body = vec![Node::If(vec![(condition.into(), body)])];
+        // The last range is the innermost loop.
+        for range in split_outside_parentheses(ranges).into_iter().rev() {
+            let (variable, range) = range.split_once(" in ").ok_or(SHAPE)?;
+            let (from, to) = range.split_once("..").ok_or(SHAPE)?;
+            let (to, step) = to.split_once(" step ").unwrap_or((to, "1"));
+            let [variable, from, to, step] = [variable, from, to, step].map(str::to_owned);
+            body = vec![Node::For { variable, from, to, step, body }];
         }
-        "call" => {
-            let (name, arguments) = rest.split_once('(').ok_or("#call NAME(arguments)")?;
-            let arguments = arguments.strip_suffix(')').ok_or("#call NAME(arguments)")?;
-            Node::Call { name: name.trim().to_string(), arguments: arguments.to_string() }
-        }
-        "bound" | "join" | "reduce" | "canonical" | "constant" | "twiddle"
-        | "forward_butterfly" | "inverse_butterfly" => {
-            Node::Lazy { name: name.to_string(), arguments: rest.to_string() }
-        }
-        _ => return Err(format!("unknown directive #{name}")),
-    };
-    Ok(vec![node])
+        body.pop().ok_or_else(|| SHAPE.to_owned())
+    }
 }

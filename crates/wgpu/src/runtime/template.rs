@@ -1,13 +1,9 @@
-//! The preprocessor of `shaders/`: unrolling, conditions, macros and tracked bounds for WGSL, which
-//! has no templates.
-//!
-//! A line whose first character other than space is `#` is a directive; every other line is WGSL,
-//! in which `${...}` is replaced by the value of an integer expression or of a text constant.
-//! `shaders/README.md` lists the directives.
+//! What makes WGSL of the texts of `shaders/`: loops are unrolled, functions inlined, and bounds of
+//! words tracked. `shaders/README.md` has the language.
 
 use crate::runtime::expression::{self, Names};
 use crate::runtime::lazy::Lazy;
-use crate::runtime::syntax::{Node, parse_block};
+use crate::runtime::syntax::{Node, parse, split_outside_parentheses};
 use std::collections::HashMap;
 
 /// A constant known while a shader is generated.
@@ -27,7 +23,7 @@ pub(crate) struct Expander<'a> {
     sources: &'a [(&'a str, &'a str)],
     functions: &'a Functions<'a>,
     scopes: Vec<HashMap<String, Value>>,
-    macros: HashMap<String, (Vec<String>, Vec<Node>)>,
+    inlined: HashMap<String, (Vec<String>, Vec<Node>)>,
     lazy: Lazy,
     out: String,
 }
@@ -44,7 +40,7 @@ impl<'a> Expander<'a> {
             sources,
             functions,
             scopes: vec![constants],
-            macros: HashMap::new(),
+            inlined: HashMap::new(),
             lazy,
             out: String::new(),
         }
@@ -75,35 +71,21 @@ impl<'a> Expander<'a> {
             .iter()
             .find(|(n, _)| *n == name)
             .ok_or(format!("no shader source called {name}"))?;
-        let lines: Vec<&str> = text.lines().collect();
-        let mut at = 0;
-        let nodes = parse_block(&lines, &mut at, &[]).map_err(|e| format!("{name}: {e}"))?.0;
+        let nodes = parse(text).map_err(|e| format!("{name}: {e}"))?;
         self.run(&nodes).map_err(|e| format!("{name}: {e}"))
     }
 
     fn run(&mut self, nodes: &[Node]) -> Result<()> {
         for node in nodes {
             match node {
-                Node::Line(text) => {
-                    let line =
-                        self.substitute(text).map_err(|e| format!("{e}, at `{}`", text.trim()))?;
-                    self.out.push_str(&line);
-                    self.out.push('\n');
+                Node::Line(text) => self.line(text)?,
+                Node::Call(name, text) => {
+                    self.call(name, text).map_err(|e| format!("{e}, at `{}`", text.trim()))?;
                 }
                 Node::Include(name) => self.include(name)?,
-                Node::Set(name, expression) => {
+                Node::Define(name, expression) => {
                     let value = self.value(expression)?;
                     self.scopes.last_mut().expect("a scope").insert(name.clone(), value);
-                }
-                Node::Update(name, expression) => {
-                    let value = self.value(expression)?;
-                    let scope = self
-                        .scopes
-                        .iter_mut()
-                        .rev()
-                        .find(|s| s.contains_key(name))
-                        .ok_or(format!("no constant called {name}"))?;
-                    scope.insert(name.clone(), value);
                 }
                 Node::If(branches) => {
                     for (condition, body) in branches {
@@ -113,21 +95,17 @@ impl<'a> Expander<'a> {
                         }
                     }
                 }
-                Node::For { variable, from, to, body } => {
-                    for i in self.evaluate(from)?..self.evaluate(to)? {
+                Node::For { variable, from, to, step, body } => {
+                    let step = usize::try_from(self.evaluate(step)?).unwrap_or(0);
+                    if step == 0 {
+                        return Err(format!("the step of {variable} must be positive"));
+                    }
+                    for i in (self.evaluate(from)?..self.evaluate(to)?).step_by(step) {
                         self.scoped(HashMap::from([(variable.clone(), Value::Int(i))]), body)?;
                     }
                 }
-                Node::Def { name, parameters, body } => {
-                    self.macros.insert(name.clone(), (parameters.clone(), body.clone()));
-                }
-                Node::Call { name, arguments } => self.call(name, arguments)?,
-                Node::Lazy { name, arguments } => {
-                    let arguments = self.substitute(arguments)?;
-                    let text = self
-                        .lazy_directive(name, &arguments)
-                        .map_err(|e| format!("#{name} {arguments}: {e}"))?;
-                    self.out.push_str(&text);
+                Node::Function { name, parameters, body } => {
+                    self.inlined.insert(name.clone(), (parameters.clone(), body.clone()));
                 }
             }
         }
@@ -141,15 +119,75 @@ impl<'a> Expander<'a> {
         result
     }
 
-    fn call(&mut self, name: &str, arguments: &str) -> Result<()> {
-        let (parameters, body) =
-            self.macros.get(name).cloned().ok_or(format!("no macro called {name}"))?;
-        let arguments = self.substitute(arguments)?;
-        let given: Vec<&str> =
-            arguments.split(',').map(str::trim).filter(|a| !a.is_empty()).collect();
+    /// Emits a line or a statement of several.
+    fn line(&mut self, text: &str) -> Result<()> {
+        let mut line = self.substitute(text).map_err(|e| format!("{e}, at `{}`", text.trim()))?;
+        for (kind, capped) in [("lane", true), ("sum", false)] {
+            let Some((declared, rest)) = line.split_once(&format!(": {kind}<")) else { continue };
+            let (bound, rest) =
+                rest.split_once("> =").ok_or(format!("{kind}<bound> = .. in `{line}`"))?;
+            let name = declared.split_whitespace().next_back().unwrap_or_default();
+            let bound = self.evaluate(bound)?;
+            if capped {
+                self.lazy.set(name, bound)?
+            } else {
+                self.lazy.set_total(name, bound)
+            }
+            line = format!("{declared} ={rest}");
+        }
+        let without_comment = |line: &str| line.split("//").next().unwrap_or_default().to_owned();
+        let code: Vec<String> = line.lines().map(without_comment).collect();
+        let code = code.join("\n");
+        self.declare_used(&code)?;
+        let constant = code.trim().strip_prefix("const ").filter(|c| c.starts_with(is_capital));
+        if let Some((name, value)) = constant.and_then(|c| c.split_once(" = ")) {
+            return self.lazy.constant(name, value.trim_end_matches(';').to_owned());
+        }
+        self.out.push_str(&line);
+        self.out.push('\n');
+        Ok(())
+    }
+
+    /// Declares each number in capitals that `code` names.
+    fn declare_used(&mut self, code: &str) -> Result<()> {
+        let words = code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        for word in words.filter(|word| word.starts_with(is_capital)) {
+            if let Some(Value::Int(x)) = self.scopes[0].get(word)
+                && let Ok(x) = u32::try_from(*x)
+            {
+                self.lazy.constant(word, format!("{x}u"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A call of what is inlined or emits words with bounds; or else a call in WGSL.
+    fn call(&mut self, name: &str, text: &str) -> Result<()> {
+        let lazily = matches!(
+            name,
+            "reduce"
+                | "canonical"
+                | "bound"
+                | "join"
+                | "may_hold"
+                | "forward_butterfly"
+                | "inverse_butterfly"
+        );
+        let inlined = self.inlined.get(name).cloned();
+        if !lazily && inlined.is_none() {
+            return self.line(text);
+        }
+        let text = self.substitute(text)?;
+        let arguments = text.split_once('(').and_then(|(_, rest)| rest.strip_suffix(");"));
+        let given = split_outside_parentheses(arguments.unwrap_or_default());
+        let Some((parameters, body)) = inlined else {
+            let text = self.lazy_call(name, &given)?;
+            self.out.push_str(&text);
+            return Ok(());
+        };
         if given.len() != parameters.len() {
             return Err(format!(
-                "macro {name} takes {} arguments, got {}",
+                "{name} takes {} arguments, got {}",
                 parameters.len(),
                 given.len()
             ));
@@ -162,40 +200,24 @@ impl<'a> Expander<'a> {
         self.scoped(scope, &body)
     }
 
-    fn lazy_directive(&mut self, name: &str, arguments: &str) -> Result<String> {
-        let given: Vec<&str> = arguments.split_whitespace().collect();
-        match (name, &given[..]) {
-            ("bound", [variable, ..]) => {
-                let bound = self.evaluate(&given[1..].join(" "))?;
-                self.lazy.set(variable, bound)?;
-                Ok(String::new())
+    fn lazy_call(&mut self, name: &str, given: &[&str]) -> Result<String> {
+        let word = |text: &str| {
+            let word = self.evaluate(text)?;
+            usize::try_from(word).map_err(|_| format!("no word {word}"))
+        };
+        let nothing = |()| String::new();
+        match (name, given) {
+            ("bound", [variable, bound]) => {
+                self.lazy.set(variable, self.evaluate(bound)?).map(nothing)
             }
-            ("join", names) => {
-                self.lazy.join(names)?;
-                Ok(String::new())
+            ("join", [registers]) => self.lazy.join(registers).map(nothing),
+            ("may_hold", [array, variable]) => self.lazy.may_hold(array, variable).map(nothing),
+            ("reduce", [w, variable, limit]) => {
+                self.lazy.reduce(word(w)?, variable, self.evaluate(limit)?)
             }
-            ("reduce", [word, variable, ..]) => {
-                let limit = self.evaluate(&given[2..].join(" "))?;
-                self.lazy.reduce(word.parse().map_err(|_| "a word")?, variable, limit)
-            }
-            ("canonical", [word, variable]) => {
-                self.lazy.canonical(word.parse().map_err(|_| "a word")?, variable)
-            }
-            ("twiddle", [variable, word, ..]) => {
-                let factor = self.evaluate(&given[2..].join(" "))?;
-                self.lazy.twiddle(variable, word.parse().map_err(|_| "a word")?, factor)?;
-                Ok(String::new())
-            }
-            ("constant", [name, ..]) => {
-                self.lazy.constant(name, given[1..].join(" "))?;
-                Ok(String::new())
-            }
-            ("forward_butterfly", [word, u, v, ..]) => {
-                self.lazy.forward(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" "))
-            }
-            ("inverse_butterfly", [word, u, v, ..]) => {
-                self.lazy.inverse(word.parse().map_err(|_| "a word")?, u, v, &given[3..].join(" "))
-            }
+            ("canonical", [w, variable]) => self.lazy.canonical(word(w)?, variable),
+            ("forward_butterfly", [w, u, v, factor]) => self.lazy.forward(word(w)?, u, v, factor),
+            ("inverse_butterfly", [w, u, v, factor]) => self.lazy.inverse(word(w)?, u, v, factor),
             _ => Err("wrong arguments".into()),
         }
     }
@@ -206,31 +228,47 @@ impl<'a> Expander<'a> {
 
     fn value(&self, expression: &str) -> Result<Value> {
         let expression = self.substitute(expression)?;
-        match self.lookup(expression.trim()) {
-            Some(value) => Ok(value.clone()),
-            None => Ok(Value::Int(self.evaluate(&expression)?)),
+        let expression = expression.trim();
+        if let Some(value) = self.lookup(expression) {
+            return Ok(value.clone());
         }
+        let of = |name: &str| {
+            let arguments = expression.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')')?;
+            Some(split_outside_parentheses(arguments))
+        };
+        if let Some([word, factor]) = of("twiddle").as_deref() {
+            let (word, factor) = (self.evaluate(word)?, self.evaluate(factor)?);
+            return Ok(Value::Text(self.lazy.twiddle(word as usize, factor)?));
+        }
+        if let Some([number]) = of("words").as_deref() {
+            let number = self.evaluate(number)?;
+            let [low, high] = [number as u32, (number >> 32) as u32];
+            return Ok(Value::Text(format!("vec2<u32>({low}u, {high}u)")));
+        }
+        Ok(Value::Int(self.evaluate(expression)?))
     }
 
-    /// Replaces each `${...}`, innermost first.
+    /// Replaces each `${expression}` and each subscript `_{expression}` of a name, innermost first;
+    /// in comments the former alone.
     fn substitute(&self, text: &str) -> Result<String> {
+        let comment = text.trim_start().starts_with("//");
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
-        while let Some(start) = rest.find("${") {
-            out.push_str(&rest[..start]);
-            let inner = &rest[start + 2..];
+        while let Some(start) = rest
+            .match_indices('{')
+            .map(|(at, _)| at)
+            .find(|&at| rest[..at].ends_with('$') || rest[..at].ends_with('_') && !comment)
+        {
+            out.push_str(rest[..start].trim_end_matches('$'));
+            let inner = &rest[start + 1..];
             let mut depth = 1;
             let end = inner
                 .char_indices()
                 .find_map(|(i, c)| {
-                    depth += match c {
-                        '{' => 1,
-                        '}' => -1,
-                        _ => 0,
-                    };
+                    depth += i32::from(c == '{') - i32::from(c == '}');
                     (depth == 0).then_some(i)
                 })
-                .ok_or(format!("unclosed ${{ in `{text}`"))?;
+                .ok_or(format!("unclosed {{ in `{text}`"))?;
             match self.value(&inner[..end])? {
                 Value::Int(i) => out.push_str(&i.to_string()),
                 Value::Text(t) => out.push_str(&t),
@@ -244,6 +282,10 @@ impl<'a> Expander<'a> {
     fn evaluate(&self, expression: &str) -> Result<i128> {
         expression::evaluate(&self.substitute(expression)?, self)
     }
+}
+
+fn is_capital(c: char) -> bool {
+    c.is_ascii_uppercase()
 }
 
 impl Names for Expander<'_> {
@@ -289,21 +331,29 @@ mod tests {
     fn directives_do_what_the_readme_says() {
         for (text, want) in [
             ("a ${N * 2 + 1} ${NAME}", "a 7 x\n"),
-            ("#for i in 0..N\nv_${i}\n#end", "v_0\nv_1\nv_2\n"),
-            ("#for i in 0..2, j in i..2\n${i}${j}\n#end", "00\n01\n11\n"),
-            ("  #for i in 0..max(1, 2), j in 0..1: v_${i}: ${j}", "  v_0: 0\n  v_1: 0\n"),
-            ("#def m(a)\n${a}\n#end\n#for i in 0..2: #call m(${i})", "0\n1\n"),
+            ("for i in 0..N {\nv_{i}\n}", "v_0\nv_1\nv_2\n"),
+            ("for i in 0..2, j in i..2: v_{i}_{j};", "v_0_0;\nv_0_1;\nv_1_1;\n"),
+            ("  for i in 0..max(1, 2): v_{i} =\n    ${i};", "v_0 =\n    0;\nv_1 =\n    1;\n"),
+            ("inline fn f(a) {\nif (x) {\n${a}\n}\n}\nfor i in 0..1: f(i);", "if (x) {\n0\n}\n"),
+            ("for i in 0..5 step 2: v_{i};", "v_0;\nv_2;\nv_4;\n"),
+            ("for i in 0..5 if i % 3 == 1: v_{i};", "v_1;\nv_4;\n"),
+            ("g(a,\n    b_{N});\nc", "g(a,\n    b_3);\nc\n"),
             ("#if N == 3 && !0\nyes\n#else\nno\n#end", "yes\n"),
             ("#if N < 3\na\n#elif N % 2 == 1\nb\n#end", "b\n"),
             ("#include other", "other 3\n"),
-            ("#def m(a, b)\n${a}:${b + 1}\n#end\n#call m(y, 4)", "y:5\n"),
-            ("#set K 1\n#for i in 0..4\n#update K max(K, i)\n#end\n${K}", "3\n"),
-            ("#set K 1\n#for i in 0..4\n#set K 9\n#end\n${K}", "1\n"),
+            ("inline fn f(a, b) {\n${a}:${b + 1}\n}\nf(y, 4);", "y:5\n"),
+            ("K := 1\nfor i in 0..4 {\nK := 9\n}\n${K}", "1\n"),
             ("${twice(1 << 5)} ${(7 - 9) / 2} ${-N}", "64 -1 -3\n"),
-            ("#bound x 200\n${@x}", "200\n"),
-            ("#constant C ${N + 1}u\nC", "C\nconst C = 4u;\n"),
-            ("#twiddle W 0 N + 1\nW", "W\nconst W = vec2<u32>(4u, 177112053u);\n"),
-            ("${V_${N - 3}}\n", ""),
+            ("let x: lane<200> = 1;\n${@x}", "let x = 1;\n200\n"),
+            ("bound(x_0, 3);\nbound(x_1, 5);\njoin(x);\n${@x_0} ${@x}", "5 5\n"),
+            ("bound(x, 3);\nmay_hold(all, x);\n${@all}", "3\n"),
+            ("let x: sum<1 << 40> = 1;\n${@x}", "let x = 1;\n1099511627776\n"),
+            ("x = N; // M", "x = N; // M\nconst N = 3u;\n"),
+            ("// x_{i} of ${N}", "// x_{i} of 3\n"),
+            ("const C = ${N + 1}u;\nC", "C\nconst C = 4u;\n"),
+            ("const W = ${twiddle(0, N + 1)};\nW", "W\nconst W = vec2<u32>(4u, 177112053u);\n"),
+            ("const W = ${words(1 << 33)};", "const W = vec2<u32>(0u, 2u);\n"),
+            ("${V_{N - 3}}\n", ""),
         ] {
             let got = expand(text);
             match want {
@@ -319,14 +369,16 @@ mod tests {
             ("${M}", "no constant called M"),
             ("${1 +}", "unexpected end"),
             ("${1 / 0}", "division by zero"),
-            ("#for i in 0..2\nx", "missing #end"),
-            ("#for i in 0..2: #if i", "#if takes lines of its own"),
-            ("#for i in 0..2, j: x", "#for NAME in from..to"),
-            ("#call m(1)", "no macro called m"),
-            ("#def m(a)\n#end\n#call m(1, 2)", "takes 1 arguments"),
-            ("#nothing", "unknown directive #nothing"),
+            ("for i in 0..2 {\nx", "missing }"),
+            ("for i in 0..2 step 0: x;", "step of i must be positive"),
+            ("for i in 0..2, j: x;", "for NAME in from..to"),
+            ("inline fn f(a) {\n}\nf(1, 2);", "takes 1 arguments"),
+            ("#if N\nx", "missing #elif, #else or #end"),
+            ("#nothing", "unexpected directive #nothing"),
             ("#include missing", "no shader source called missing"),
-            ("#reduce 0 x 97", "no bound is known of x"),
+            ("reduce(0, x, 97);", "no bound is known of x"),
+            ("reduce(0, x);", "wrong arguments"),
+            ("let x: lane<4 = 1;", "lane<bound> = .."),
             ("${unclosed", "unclosed"),
         ] {
             let error = expand(text).expect_err(text);

@@ -51,6 +51,18 @@ fn refused(why: impl Into<String>) -> BackendError {
     BackendError::InvalidRequest(format!("a schedule that kernels cannot run: {}", why.into()))
 }
 
+/// What a term reads, of the slots before it.
+fn operand(slots: &[Operand], source: Source) -> Result<Operand, BackendError> {
+    match source {
+        Source::Slot(slot) => slots
+            .get(usize::from(slot))
+            .copied()
+            .ok_or_else(|| refused(format!("a sum reads slot {slot} too early"))),
+        Source::Stream(load) if load.form == Form::Evaluations => Ok(Operand::Memory(load)),
+        Source::Stream(_) => Err(refused("a stream that is not of evaluations")),
+    }
+}
+
 impl Normalizer<'_> {
     /// The normal form of a tile of `poly_rows` or `poly_pointwise`.
     pub fn normal(&self, tile: &RowTile) -> Result<NormalTile, BackendError> {
@@ -77,14 +89,7 @@ impl Normalizer<'_> {
         }
         let (mut stores, mut half_stores) = (Vec::new(), Vec::new());
         for (number, sum) in tile.sums.iter().enumerate() {
-            let operand = |source: Source| match source {
-                Source::Slot(slot) => slots
-                    .get(usize::from(slot))
-                    .copied()
-                    .ok_or_else(|| refused(format!("a sum reads slot {slot} too early"))),
-                Source::Stream(load) if load.form == Form::Evaluations => Ok(Operand::Memory(load)),
-                Source::Stream(_) => Err(refused("a stream that is not of evaluations")),
-            };
+            let operand = |source| operand(&slots, source);
             let mut terms = Vec::new();
             for term in &sum.terms {
                 terms.push(Term {

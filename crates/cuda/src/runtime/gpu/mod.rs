@@ -4,7 +4,9 @@
 
 mod facts;
 mod kernels;
+mod marks;
 mod staging;
+mod transfers;
 
 use crate::runtime::compile::is_kept;
 use crate::runtime::machine::{
@@ -18,14 +20,12 @@ pub(crate) use facts::{GpuFacts, count_devices, facts};
 use facts::{describe, no_device};
 use girih_backend::{BackendError, Preparation, Result, preparing, timeline};
 use kernels::aligned;
-use staging::{PIECE_BYTES, PIECES, Staging, copy_on_all_threads};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use marks::Marks;
+use staging::Staging;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Events that the marks of a queue take in turn. One that is recorded again stands for a later
-/// point, which implies the earlier.
-const MARKS: usize = 64;
 /// The smallest compute capability of CUDA 13.
 const LEAST_CAPABILITY: u32 = 75;
 
@@ -48,12 +48,6 @@ pub(crate) struct Gpu {
     /// Contexts of others whose memory this one was allowed to reach, or cannot reach directly.
     peers: Mutex<BTreeSet<usize>>,
     spans: DeviceSpans,
-}
-
-#[derive(Default)]
-struct Marks {
-    events: Vec<sys::CUevent>,
-    next: u64,
 }
 
 // SAFETY: contexts, streams, events and modules of the driver may be used from any thread whose
@@ -115,14 +109,6 @@ impl Gpu {
             .map_err(|e| self.failed("creating an event", e))
     }
 
-    fn make_marks(&self) -> Result<()> {
-        for marks in &self.marks {
-            marks.lock().unwrap_or_else(PoisonError::into_inner).events =
-                (0..MARKS).map(|_| self.event()).collect::<Result<_, _>>()?;
-        }
-        Ok(())
-    }
-
     pub fn facts(&self) -> &GpuFacts {
         &self.facts
     }
@@ -161,32 +147,6 @@ impl Gpu {
 
     fn stream(&self, queue: Queue) -> sys::CUstream {
         self.streams[queue.index()]
-    }
-
-    fn marks(&self, queue: Queue) -> MutexGuard<'_, Marks> {
-        self.marks[queue.index()].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Lets this context reach the memory of `context`, where the hardware has a way; copies go
-    /// through the host where it has none.
-    fn reach(&self, context: sys::CUcontext) {
-        let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
-        if context != self.context && peers.insert(context as usize) {
-            // Whatever it answers, copies work.
-            // SAFETY: both contexts are retained, this one is current.
-            let _ = unsafe { sys::cuCtxEnablePeerAccess(context, 0) };
-        }
-    }
-
-    fn wait_for(&self, stream: sys::CUstream, event: sys::CUevent) -> Result<()> {
-        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-        // SAFETY: stream and event are alive; the stream's context is current.
-        unsafe { result::stream::wait_event(stream, event, flags) }
-            .map_err(|e| self.failed("waiting for earlier work", e))
-    }
-
-    fn event_of(&self, mark: Mark) -> sys::CUevent {
-        self.marks(mark.queue).events[(mark.number % MARKS as u64) as usize]
     }
 
     fn record(&self, event: sys::CUevent, stream: sys::CUstream) -> Result<()> {
@@ -268,36 +228,12 @@ impl Machine for Gpu {
 
     fn upload(&self, to: u64, bytes: &[u8]) -> Result<()> {
         self.enter()?;
-        let stream = self.stream(Queue::UPLOADS);
-        let mut staging = self.staging(0);
-        for (i, chunk) in bytes.chunks(PIECE_BYTES).enumerate() {
-            let (memory, event) = self.next_piece(&mut staging)?;
-            // SAFETY: a piece has PIECE_BYTES bytes and no copy of it is in flight; the device
-            // copies it before the event, and nobody writes it before waiting for that.
-            let pinned = unsafe { std::slice::from_raw_parts_mut(memory, chunk.len()) };
-            let span = timeline::host("copy in");
-            copy_on_all_threads(chunk, pinned);
-            drop(span);
-            // SAFETY: as above; `to` lies in a live buffer with room for all bytes.
-            let copy = || unsafe {
-                result::memcpy_htod_async(to + (i * PIECE_BYTES) as u64, pinned, stream)
-            };
-            let what = || format!("{} bytes", chunk.len());
-            self.spans
-                .around(stream, Queue::UPLOADS, what, copy)
-                .map_err(|e| self.failed("uploading", e))?;
-            self.record(event, stream)?;
-        }
-        Ok(())
+        self.copy_in(to, bytes)
     }
 
     fn mark(&self, queue: Queue) -> Result<Mark> {
         self.enter()?;
-        let mut marks = self.marks(queue);
-        let number = marks.next;
-        self.record(marks.events[(number % MARKS as u64) as usize], self.stream(queue))?;
-        marks.next += 1;
-        Ok(Mark { queue, number })
+        self.next_mark(queue)
     }
 
     fn wait(&self, queue: Queue, mark: Mark) -> Result<()> {
@@ -307,29 +243,7 @@ impl Machine for Gpu {
 
     fn download(&self, from: u64, bytes: &mut [u8]) -> Result<()> {
         self.enter()?;
-        let stream = self.stream(Queue::DOWNLOADS);
-        let mut staging = self.staging(1);
-        let mut flying = VecDeque::new();
-        for (i, chunk) in bytes.chunks_mut(PIECE_BYTES).enumerate() {
-            if flying.len() == PIECES[1] - 1 {
-                self.land(flying.pop_front())?;
-            }
-            let (memory, event) = self.next_piece(&mut staging)?;
-            let len = chunk.len();
-            // SAFETY: as in `upload`, the other way round.
-            let pinned = unsafe { std::slice::from_raw_parts_mut(memory, len) };
-            // SAFETY: as above; `from` lies in a live buffer that holds all bytes.
-            let copy = || unsafe {
-                result::memcpy_dtoh_async(pinned, from + (i * PIECE_BYTES) as u64, stream)
-            };
-            let what = || format!("{len} bytes");
-            self.spans
-                .around(stream, Queue::DOWNLOADS, what, copy)
-                .map_err(|e| self.failed("downloading", e))?;
-            self.record(event, stream)?;
-            flying.push_back((memory, event, chunk));
-        }
-        flying.into_iter().try_for_each(|landing| self.land(Some(landing)))
+        self.copy_out(from, bytes)
     }
 
     fn copy(&self, queue: Queue, from: u64, to: u64, bytes: usize) -> Result<()> {
@@ -351,22 +265,10 @@ impl Machine for Gpu {
             #[cfg(feature = "emulation")]
             Offer::Host => return Ok(false),
         };
-        let context = context as sys::CUcontext;
         self.enter()?;
-        self.reach(context);
-        let own = self.stream(queue);
-        self.wait_for(own, event as sys::CUevent)?;
-        // SAFETY: both ranges lie in live buffers of these contexts.
-        let copy =
-            || unsafe { result::memcpy_peer_async(self.context, to, context, from, bytes, own) };
-        self.spans
-            .around(own, queue, || format!("{bytes} bytes from another device"), copy)
-            .map_err(|e| self.failed("copying from another device", e))?;
-        let done = self.event_of(self.mark(queue)?);
-        // SAFETY: whoever made the offer retains its context.
-        unsafe { result::ctx::set_current(context) }
-            .map_err(|e| self.failed("entering another device's context", e))?;
-        self.wait_for(stream as sys::CUstream, done)?;
+        let event = event as sys::CUevent;
+        let (context, stream) = (context as sys::CUcontext, stream as sys::CUstream);
+        self.copy_from_peer(queue, (context, stream, event), (from, to, bytes))?;
         Ok(true)
     }
 

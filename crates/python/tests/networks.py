@@ -1,0 +1,27 @@
+"""A network that needs no PyTorch to be made."""
+
+import numpy as np
+
+from girih.nn._compile import compiled
+from girih.nn._ops import Network, Op
+
+
+def dense(set, rows=None):
+    """Eight numbers, six of their sums squared, three sums of these; and inputs for it."""
+    numbers = np.random.default_rng(5)
+    shapes = {"1.weight": (6, 8), "1.bias": (6,), "3.weight": (3, 6)}
+    arrays = {name: numbers.normal(0, 0.4, shape).astype("f4") for name, shape in shapes.items()}
+    ops = [
+        Op("input", "x", (), (8,)),
+        Op("linear", "fc1", (0,), (6,), {}, ("1.weight", "1.bias")),
+        Op("function", "square", (1,), (6,), {"function": "Square"}),
+        Op("linear", "fc2", (2,), (3,), {}, ("3.weight",)),
+        Op("shape", "fc2", (3,), (3,)),
+    ]
+    inputs = numbers.uniform(-1, 1, (5, 8))
+    hidden = inputs @ arrays["1.weight"].T + arrays["1.bias"]
+    results = hidden**2 @ arrays["3.weight"].T
+    values = (inputs, hidden, hidden**2, results, results)
+    ranges = [(float(x.min()), float(x.max())) for x in values]
+    how = (1.25, 2**-10, set, rows, 2)
+    return compiled("Dense", Network(ops, arrays), ranges, how, inputs, results)

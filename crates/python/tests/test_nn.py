@@ -1,0 +1,230 @@
+"""Compiled models without PyTorch: packing, levels, files, and what is refused."""
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import CKKS_TOY
+from networks import dense
+
+import girih.nn
+from girih import ckks, errors
+from girih.nn import _file
+from girih.nn._levels import Rules, Task, place
+from girih.nn._places import Place, packed
+from girih.nn._sparse import Sparse, convolution, pooling
+
+
+@pytest.fixture(scope="module")
+def model():
+    return dense(CKKS_TOY, rows=4)
+
+
+@pytest.fixture(scope="module")
+def client(model):
+    return ckks.ClientKey.generate_seeded_for_tests(model.parameters, bytes(range(32)))
+
+
+@pytest.fixture(scope="module")
+def server(model, client):
+    return model.server(model.keys(client), "cpu")
+
+
+def test_encrypted_and_in_the_clear(model, client, server):
+    inputs, exact, plain = model.samples
+    assert np.abs(exact - plain).max() < 1e-6 and np.abs(model.plain(inputs) - plain).max() < 1e-12
+    batch = np.random.default_rng(1).uniform(-0.9, 0.9, (7, 8))
+    encrypted = model.encrypt(client, batch)
+    assert encrypted.shape == (2, 32)
+    result = model.run(server, encrypted)
+    found = model.decrypt(client, result, 7)
+    shared, left = model.decrypt_to_share(client, result, 10, error=1e-6, count=7)
+    assert left > 7 and np.abs(shared - model.plain(batch)).max() < 2**-left
+    assert found.shape == (7, 3) and model.decrypt(client, result).shape == (8, 3)
+    assert np.abs(found - model.plain(batch)).max() < 1e-6
+    assert model.bootstrappings == 0 and model.rotations > 0 and model.products == 1
+    assert "square" in model.summary() and "4 inputs in 32 slots" in model.summary()
+
+
+def test_files_are_the_model_and_the_clients_part(model, client, server, tmp_path):
+    model.save(tmp_path / "model")
+    model.client_part().save(tmp_path / "client")
+    again, part = girih.nn.load(tmp_path / "model"), girih.nn.ClientPart.load(tmp_path / "client")
+    assert part == model.client_part() == again.client_part()
+    assert again.summary() == model.summary()
+    inputs = model.samples[0]
+    assert np.array_equal(again.samples[2], model.samples[2])
+    found = part.decrypt(client, again.run(server, part.encrypt(client, inputs)), 2)
+    assert np.abs(found - model.samples[2]).max() < 1e-6
+    # No weight is in the client's part.
+    size = (tmp_path / "client").stat().st_size
+    assert set(np.load(tmp_path / "client").files) == {"header"} and size < 4000
+
+
+def test_files_that_are_none(model, tmp_path):
+    model.save(tmp_path / "model")
+    data = (tmp_path / "model").read_bytes()
+    with pytest.raises(errors.MalformedError, match="a model in the format"):
+        girih.nn.ClientPart.load(tmp_path / "model")
+    for n, wrong in enumerate((b"", b"text", data[:-40], data[: len(data) // 2])):
+        (tmp_path / "wrong").write_bytes(wrong)
+        with pytest.raises(errors.MalformedError, match="no file of girih.nn"):
+            girih.nn.load(tmp_path / "wrong")
+    header, arrays = _file.load(tmp_path / "model", "a model")
+    for key in ("ops", "stages", "placed", "client", "counts", "calibration"):
+        less = {k: v for k, v in header.items() if k not in (key, "format", "kind")}
+        _file.save(tmp_path / "less", "a model", less, arrays)
+        with pytest.raises(errors.MalformedError, match=key):
+            girih.nn.load(tmp_path / "less")
+
+
+def test_refusals_of_clients_and_servers(model, client, server):
+    x, other = model.samples[0], ckks.ClientKey.generate("INSECURE_CKKS_D35_N10")
+    with pytest.raises(errors.MismatchError, match="this model is for INSECURE_CKKS_D40_N10"):
+        model.encrypt(other, x)
+    with pytest.raises(errors.MismatchError, match=r"\('inputs', 8\)"):
+        model.encrypt(client, x[0])
+    with pytest.raises(errors.MismatchError, match="reaches 9: the model was compiled for"):
+        model.encrypt(client, np.full((1, 8), 9.0))
+    with pytest.raises(errors.MismatchError, match="reaches nan"):
+        model.plain(np.full((1, 8), np.nan))
+    with pytest.raises(errors.MismatchError, match="what encrypt"):
+        model.run(server, client.encrypt(np.zeros((1, 64))))
+    with pytest.raises(errors.MismatchError, match="count=9: there are 1 to 4"):
+        model.decrypt(client, model.run(server, model.encrypt(client, x)), 9)
+    with pytest.raises(errors.MismatchError, match="this model is for"):
+        model.server(other.evaluation_keys(), "cpu")
+    with pytest.raises(errors.UnsupportedError, match=r"fc2 \(linear\): levels end there"):
+        few = ckks.Parameters.generate(
+            "INSECURE_FEW", log2_degree=10, log2_scale=40.0, auxiliary=2, levels=2
+        )
+        dense(few)
+    with pytest.raises(errors.MismatchError, match="rows=128: 64 inputs"):
+        dense(CKKS_TOY, rows=128)
+
+
+def applied(part, x):
+    """What servers make of a vector by diagonals and a fold."""
+    y = sum(v * np.roll(x[: part.slots], -by) for by, v in part.vectors(1))
+    step = part.slots // part.fold
+    return sum(np.roll(y, -i * step) for i in range(part.fold))
+
+
+PLACES = [
+    ((3, 8, 8), (4, 8, 8), [1, 1]), ((4, 8, 8), (8, 4, 4), [2, 2]), ((8, 4, 4), (5, 4, 4), [1, 1]),
+    ((2, 7, 5), (3, 7, 5), [1, 1]), ((2, 9, 9), (4, 3, 3), [3, 3]), ((1, 6, 8), (4, 3, 8), [2, 1]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "out", "stride"), PLACES)
+def test_diagonals_are_the_convolution(shape, out, stride):
+    numbers = np.random.default_rng(3)
+    weight = numbers.normal(size=(out[0], shape[0], 3, 3))
+    matrix = convolution(weight, shape, out, stride, [1, 1], [1, 1], 1)
+    source = Place.of(shape)
+    to = source.strided(out, stride)
+    x = numbers.normal(size=shape)
+    # The definition, pixel by pixel.
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1)))
+    wanted = np.zeros(out)
+    for o, i, j in np.ndindex(*out):
+        y, k = i * stride[0], j * stride[1]
+        wanted[o, i, j] = (weight[o] * padded[:, y : y + 3, k : k + 3]).sum()
+    assert np.abs(matrix.apply(x.ravel()) - wanted.ravel()).max() < 1e-12
+    check(matrix, to, source, x.ravel())
+
+
+def check(matrix, to, source, x):
+    part = packed(matrix, to, source)
+    slots = np.zeros(source.period)
+    slots[source.slots()] = x
+    found = applied(part, np.tile(slots, part.slots // source.period))
+    # What is made repeats with the period of its place.
+    assert np.abs(found - np.tile(found[: to.period], len(found) // to.period)).max() < 1e-12
+    assert np.abs(found[to.slots()] - matrix.apply(x)).max() < 1e-12
+    return part
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 50), (50, 3), (16, 16), (1, 64), (10, 12)])
+def test_diagonals_are_the_matrix(rows, columns):
+    numbers = np.random.default_rng(4)
+    weight = numbers.normal(size=(rows, columns))
+    matrix = Sparse((rows, columns), *np.nonzero(weight), weight.ravel())
+    x = numbers.normal(size=columns)
+    part = check(matrix, Place.of((rows,)), Place.of((columns,)), x)
+    # Far fewer rotations than the 15 to 63 of a diagonal each.
+    assert sum(part.steps) + part.fold.bit_length() - 1 <= 10
+    dense = np.zeros((rows, columns))
+    dense[matrix.rows, matrix.columns] = matrix.values
+    other = numbers.normal(size=(columns, 7)) * (numbers.uniform(size=(columns, 7)) < 0.4)
+    product = matrix @ Sparse(other.shape, *np.nonzero(other), other[np.nonzero(other)])
+    assert np.abs(product.apply(np.ones(7)) - dense @ other.sum(1)).max() < 1e-12
+
+
+def test_means_of_windows():
+    x = np.arange(18.0).reshape(2, 3, 3)
+    whole = pooling((2, 3, 3), (2, 1, 1), [3, 3], [3, 3], [0, 0], True)
+    assert np.allclose(whole.apply(x.ravel()), [4, 13])
+    for counts, corner in ((True, (0 + 1 + 3 + 4) / 9), (False, (0 + 1 + 3 + 4) / 4)):
+        padded = pooling((2, 3, 3), (2, 3, 3), [3, 3], [1, 1], [1, 1], counts)
+        assert np.isclose(padded.apply(x.ravel())[0], corner)
+
+
+def exhausted(tasks, rules):
+    """The least cost, by trying every way."""
+    best = [np.inf]
+
+    def go(k, levels, cost):
+        if cost >= best[0]:
+            return
+        if k == len(tasks):
+            best[0] = cost
+            return
+        task, free = tasks[k], rules.lowest is not None
+        able = [s for s in task.sources if free and levels[s] >= rules.lowest]
+        for bits in itertools.product((False, True), repeat=len(able)):
+            moved = dict(levels)
+            moved.update({s: rules.top for s, bit in zip(able, bits, strict=True) if bit})
+            more = cost + sum(bits) * rules.bootstrapping
+            for level in range(1, min(moved[s] for s in task.sources) + 1):
+                for before in (False, True):
+                    if before and not (free and level - 1 >= rules.lowest):
+                        continue
+                    high = rules.top if before else level - 1
+                    total = more + task.linear[level] + before * rules.bootstrapping
+                    for begin in range(task.levels, high + 1):
+                        result = {**moved, k: begin - task.levels}
+                        go(k + 1, result, total + task.function[begin])
+
+    for level in range(rules.top + 1):
+        go(1, {0: level}, 0.0)
+    return best[0]
+
+
+@pytest.mark.parametrize("lowest", [0, 1])
+def test_the_cheapest_way_over_levels(lowest):
+    numbers = np.random.default_rng(lowest)
+    for sources in ([(), (0,), (1,), (2,)], [(), (0,), (1,), (1, 2)]):
+        costs = [np.cumsum(numbers.uniform(0.1, 1, 6)).tolist() for _ in range(8)]
+        tasks = [
+            Task(str(k), of, costs[2 * k], costs[2 * k + 1], int(numbers.integers(1, 3)) * (k > 0))
+            for k, of in enumerate(sources)
+        ]
+        rules = Rules(5, lowest, 3.0)
+        placed = place(tasks, rules)
+        total = 0.0
+        for task, how in zip(tasks[1:], placed[1:], strict=True):
+            total += (len(how.refreshed) + how.before + how.after) * rules.bootstrapping
+            total += task.linear[how.level] + task.function[how.function]
+        assert np.isclose(total, exhausted(tasks, rules))
+
+
+def test_levels_that_do_not_suffice_name_the_layer():
+    flat = [1.0] * 9
+    tasks = [Task("x", (), flat, flat, 0)] + [
+        Task(str(k), (k - 1,), flat, flat, 2) for k in range(1, 4)
+    ]
+    assert place(tasks, Rules(8, None, 1.0)) == 3
+    assert place(tasks, Rules(1, 0, 1.0)) == 1
+    placed = place(tasks, Rules(4, 0, 1.0))
+    assert sum(len(p.refreshed) + p.before + p.after for p in placed) == 2
