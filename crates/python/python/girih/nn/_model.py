@@ -23,7 +23,7 @@ _KIND = "a model"
 _SAMPLES = ("sample.inputs", "sample.results", "sample.plain")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """A network ready to run on encrypted inputs: made by `compile`, read by `load`, neither of
     which needs PyTorch to be used afterwards.
