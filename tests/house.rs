@@ -25,7 +25,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("ckks", &["ring", "backend", "rlwe"], &["cpu"]),
     ("discrete", &["ring", "backend", "rlwe", "ckks"], &["cpu"]),
     ("circuit", &["ring", "backend", "rlwe", "tfhe", "discrete"], &["cpu"]),
-    ("integer", &["ring", "backend", "rlwe", "tfhe"], &["cpu"]),
+    ("integer", &["ring", "backend", "rlwe", "tfhe", "discrete"], &["cpu"]),
     ("switching", &["ring", "backend", "rlwe", "tfhe", "ckks"], &["cpu"]),
 ];
 

@@ -361,7 +361,7 @@ pub fn targets() -> Vec<Target> {
                 numbers.expect("two numbers").to_bytes().expect("serializes")
             },
             Encrypted::<FheUint<8>>::from_bytes,
-            Encrypted::<FheUint<8>>::from_bytes_for,
+            |set, bytes| Encrypted::<FheUint<8>>::from_bytes_for(set, 64, bytes),
             Encrypted::<FheUint<8>>::to_bytes,
         )
         .after_a_line(),
@@ -373,7 +373,7 @@ pub fn targets() -> Vec<Target> {
                 bits.expect("two bits").to_bytes().expect("serializes")
             },
             Encrypted::<FheBool>::from_bytes,
-            Encrypted::<FheBool>::from_bytes_for,
+            |set, bytes| Encrypted::<FheBool>::from_bytes_for(set, 64, bytes),
             Encrypted::<FheBool>::to_bytes,
         )
         .after_a_line(),
@@ -384,7 +384,7 @@ pub fn targets() -> Vec<Target> {
                 // Two messages of two digits each.
                 let batch = tfhe_client(set).encrypt(&[3, 12], 16).expect("two ciphertexts");
                 let results = batch.compress(16).expect("fresh ones are read");
-                let line = format!("girih 1 compressed {}\n", FheUint::<8>::NAME);
+                let line = format!("girih 1 compressed {}\n", FheUint::<8>::name());
                 [line.into_bytes(), results.to_bytes().expect("serializes")].concat()
             },
             CompressedIntegers::<FheUint<8>>::from_bytes,

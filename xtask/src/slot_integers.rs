@@ -7,8 +7,8 @@ use crate::discrete::{Loaded, check, load};
 use crate::record::{self, Milliseconds};
 use anyhow::{Context, Result, bail, ensure};
 use girih::device::PlanSource;
-use girih::discrete::integer::{Encrypted, FheBool, FheUint, Integers, costs};
-use girih::discrete::{ClientKey, DiscreteParameters};
+use girih::discrete::{ClientKey, DiscreteParameters, FheBool, FheUint, Integers, ServerKey};
+use girih::integer::{Encrypted, Integer, slot_costs};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -134,11 +134,8 @@ impl Operands {
 impl Output {
     /// What it decrypts to, and the digest of its words.
     fn read(&self, client: &ClientKey, integers: &Integers) -> Result<(Vec<u128>, String)> {
-        fn digest<T>(of: &Encrypted<T>) -> String
-        where
-            T: girih::discrete::integer::Integer,
-        {
-            digest_of(of.numbers().ciphertexts().iter())
+        fn digest<T: Integer<Engine = ServerKey>>(of: &Encrypted<T>) -> String {
+            digest_of(of.ciphertexts().ciphertexts().iter())
         }
         Ok(match self {
             Self::Word(word) => {
@@ -181,7 +178,7 @@ pub fn run(arguments: &Arguments, set: &DiscreteParameters, op: IntegerOperation
     }
     let Loaded { client, server, keygen_s, load_s, plan, plan_from } =
         load(arguments, set, &device, &say)?;
-    let cost = costs(server.forecast(), 64, server.failure_limit())?;
+    let cost = slot_costs(server.forecast(), 64, server.failure_limit())?;
     let cost = cost.into_iter().find(|cost| cost.operation == title(op));
     let cost = cost.context("an operation of the table of costs")?;
     let integers = Integers::new(server)?;

@@ -41,7 +41,7 @@ impl Expected {
     }
 
     /// Of a weighted sum, however its terms depend on each other.
-    pub(crate) fn of_sum(terms: &[(i64, &Self)]) -> Self {
+    pub fn of_sum(terms: &[(i64, &Self)]) -> Self {
         let (deviation, tail) = Forecast::sum(terms);
         Self { deviation, tail }
     }

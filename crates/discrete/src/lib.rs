@@ -14,13 +14,11 @@
 //! | `failure`, [`Forecast`] | how likely a look-up is wrong |
 //! | `keys`, `numbers` | keys of one user, and encrypted numbers |
 //! | [`ServerKey`] | keys on a device: sums, look-ups, gates |
-//! | [`integer`] | arrays of integers, a digit a ciphertext |
 
 mod error;
 mod exponential;
 mod failure;
 mod forecast;
-pub mod integer;
 mod keys;
 mod noise;
 mod numbers;
@@ -39,4 +37,4 @@ pub use noise::LookupNoise;
 pub use numbers::EncryptedNumbers;
 pub use params::{DiscreteLiteral, DiscreteParameters};
 pub use server::{DEFAULT_LIMIT, Gate, ServerKey, Wires};
-pub use table::{MAX_MODULUS, MAX_VALUE, Table};
+pub use table::{MAX_MODULUS, MAX_VALUE, Table, levels as table_levels};

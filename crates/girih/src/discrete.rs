@@ -53,11 +53,11 @@
 //!
 //! # Integers
 //!
-//! [`integer`] has arrays of integers of 2 to 128 bits with Rust's wrapping arithmetic, a digit of
-//! two bits a ciphertext. They have the methods of those over TFHE ([`crate::integer`]).
+//! [`crate::integer`] has arrays of integers of 2 to 128 bits with Rust's wrapping arithmetic, over
+//! TFHE and over numbers in slots, where a digit of two bits is a ciphertext. The prelude of this
+//! scheme has them as those in slots.
 //!
 //! ```
-//! use girih::discrete::integer::{FheUint, Integers};
 //! use girih::discrete::prelude::*;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -85,13 +85,26 @@ use crate::device::{Device, LoadKeys, LoadOptions, Progress};
 pub use girih_discrete::{
     ClientKey, DEFAULT_LIMIT, DiscreteLiteral, DiscreteParameters, EncryptedNumbers, Error,
     EvaluationKeys, Gate, KeyId, LookupNoise, MAX_MODULUS, MAX_VALUE, PublicKey, Result, ServerKey,
-    Table, Wires, integer, params,
+    Table, Wires, params,
 };
 
-/// What a program of this scheme alone needs: [`crate::prelude`], and keys and gates by their
-/// short names.
+/// An array of encrypted unsigned integers in slots.
+pub type FheUint<const BITS: u32> = girih_integer::FheUint<BITS, ServerKey>;
+
+/// An array of encrypted integers in two's complement in slots.
+pub type FheInt<const BITS: u32> = girih_integer::FheInt<BITS, ServerKey>;
+
+/// An array of encrypted truth values in slots.
+pub type FheBool = girih_integer::FheBool<ServerKey>;
+
+/// A server key of this scheme, for arrays of encrypted integers.
+pub type Integers = girih_integer::Integers<ServerKey>;
+
+/// What a program of this scheme alone needs: [`crate::prelude`], keys and gates by their short
+/// names, and integers as those in slots.
 pub mod prelude {
     pub use super::{ClientKey, EvaluationKeys, Gate, PublicKey, ServerKey};
+    pub use super::{FheBool, FheInt, FheUint, Integers};
     pub use crate::prelude::*;
 }
 

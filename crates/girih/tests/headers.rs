@@ -44,7 +44,7 @@ fn packed(x: &CompressedResults) -> usize {
     bytes.expect("a number of bytes").parse().expect("a number")
 }
 
-fn integers<T: Integer>(x: &Encrypted<T>) -> (Public, Vec<u8>, String) {
+fn integers<T: Integer<Engine = ServerKey>>(x: &Encrypted<T>) -> (Public, Vec<u8>, String) {
     let (all, own) = (x.to_bytes().expect("small"), x.ciphertexts().to_bytes().expect("small"));
     (whole(x.ciphertexts()), all[..all.len() - own.len()].to_vec(), format!("{x:?}"))
 }
@@ -118,7 +118,7 @@ fn headers_under_public_keys_are_equal() {
     let numbers = [[0u8, 0], [255, 1], [77, 200]];
     same(
         "integers",
-        numbers.map(|v| integers(&Encrypted::<FheUint<8>>::encrypt_for(&key, &v).expect("fit"))),
+        numbers.map(|v| integers(&Encrypted::<FheUint<8>>::encrypt(&key, &v).expect("fit"))),
     );
 }
 

@@ -1,12 +1,23 @@
 //! Integers mean the same over TFHE and over numbers in slots: one suite of tests, both engines,
 //! against Rust's integers.
 
+use girih::integer::{Engine, FheUint, Result};
+
+/// What a user writes once for any engine.
+fn clamped<E: Engine>(
+    x: &FheUint<8, E>,
+    low: &FheUint<8, E>,
+    most: u8,
+) -> Result<(FheUint<8, E>, FheUint<32, E>)> {
+    let inside = x.max(low)?.min(most)?;
+    let doubled = (&inside + &inside)?;
+    Ok((inside.equal(most)?.select(&doubled, &inside)?, x.count_ones()?))
+}
+
 macro_rules! suite {
-    ($name:ident, $scheme:ident, $integer:path, $set:expr, [$($module:ident)::+]) => {
+    ($name:ident, $scheme:ident, $set_of:path, $set:expr) => {
         mod $name {
-            use girih::device::{Device, NoProgress};
-            use girih::$($module)::+::{FheBool, FheInt, FheUint, Integer, Integers};
-            use girih::$scheme::{ClientKey, EvaluationKeys};
+            use girih::$scheme::prelude::*;
             use std::sync::OnceLock;
 
             struct Toy {
@@ -17,7 +28,7 @@ macro_rules! suite {
             fn toy() -> &'static Toy {
                 static TOY: OnceLock<Toy> = OnceLock::new();
                 TOY.get_or_init(|| {
-                    let set = <$integer>::by_name($set).expect("built in");
+                    let set = <$set_of>::by_name($set).expect("built in");
                     let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]);
                     let client = client.expect("a key");
                     let keys = EvaluationKeys::generate(&client, &NoProgress).expect("keys");
@@ -26,7 +37,7 @@ macro_rules! suite {
                 })
             }
 
-            fn down<T: Integer>(array: &T) -> Vec<T::Plain> {
+            fn down<T: Integer<Engine = ServerKey>>(array: &T) -> Vec<T::Plain> {
                 let encrypted = toy().integers.download(array).expect("of this server");
                 encrypted.decrypt(&toy().client).expect("such integers")
             }
@@ -109,6 +120,72 @@ macro_rules! suite {
             }
 
             #[test]
+            fn functions_over_any_engine() -> girih::Result<()> {
+                let (x, y) = (unsigned(&A), unsigned(&B));
+                let (clamped, ones) = super::clamped(&x, &y, 200)?;
+                let right = |a: u8, b: u8| match a.max(b).min(200) {
+                    200 => 144,
+                    inside => inside,
+                };
+                assert_eq!(down(&clamped), wide(of(&A, &B, right)));
+                assert_eq!(down(&ones), A.map(|a| u128::from(a.count_ones())));
+                Ok(())
+            }
+
+            #[test]
+            fn products_that_leave_the_range() -> girih::Result<()> {
+                // All pairs of numbers of four bits.
+                let pairs: Vec<(u8, u8)> =
+                    (0..16).flat_map(|a| (0..16).map(move |b| (a, b))).collect();
+                let [a, b] = [0, 1]
+                    .map(|i| -> Vec<u8> { pairs.iter().map(|pair| [pair.0, pair.1][i]).collect() });
+                // Over TFHE every element costs.
+                let few: usize = if stringify!($scheme) == "tfhe" { 7 } else { 1 };
+                let thin = |v: &[u8]| v.iter().copied().step_by(few).collect::<Vec<u8>>();
+                let (a, b) = (thin(&a), thin(&b));
+                let up = |v: &[u8]| toy().integers.upload(&FheUint::encrypt(&toy().client, v)?);
+                let (x, y): (FheUint<4>, FheUint<4>) = (up(&a)?, up(&b)?);
+                let (product, over) = x.overflowing_mul(&y)?;
+                assert_eq!(down(&product), wide(of(&a, &b, |a, b| a * b % 16)));
+                assert_eq!(down(&over), of(&a, &b, |a, b| a * b > 15));
+                let (z, w) = (x.reinterpret(), y.reinterpret());
+                let (_, good) = z.checked_mul(&w)?;
+                let value = |v: u8| i32::from(four(v as i8));
+                let fits = |a, b| (-8..8).contains(&(value(a) * value(b)));
+                assert_eq!(down(&good), of(&a, &b, fits));
+                Ok(())
+            }
+
+            #[test]
+            fn counts_and_lists() -> girih::Result<()> {
+                let a: Vec<u8> = (0..16).collect();
+                let x: FheUint<4> = toy().integers.upload(&FheUint::encrypt(&toy().client, &a)?)?;
+                let shown =
+                    |f: fn(u8) -> u32| -> Vec<u128> { a.iter().map(|&a| f(a).into()).collect() };
+                assert_eq!(down(&x.count_zeros()?), shown(|a| 4 - a.count_ones()));
+                assert_eq!(down(&x.leading_zeros()?), shown(|a| (a << 4).leading_zeros().min(4)));
+                assert_eq!(down(&x.trailing_zeros()?), shown(|a| a.trailing_zeros().min(4)));
+                assert_eq!(down(&x.leading_ones()?), shown(|a| (a << 4).leading_ones()));
+                assert_eq!(down(&x.trailing_ones()?), shown(u8::trailing_ones));
+                let (log, some) = x.checked_ilog2()?;
+                assert_eq!(down(&log), shown(|a| a.checked_ilog2().unwrap_or(0)));
+                assert_eq!(down(&some), a.iter().map(|&a| a > 0).collect::<Vec<_>>());
+                let list = [3u8, 9, 14, 9];
+                let right: Vec<bool> = a.iter().map(|a| list.contains(a)).collect();
+                assert_eq!(down(&x.is_in(&list)?), right);
+                let table = [(0, 200), (5, 17), (15, 255)];
+                let (beside, found) = x.match_value::<8>(&table)?;
+                let entry = |a: u8| table.iter().find(|e| e.0 == u128::from(a)).map(|e| e.1);
+                let right: Vec<u128> = a.iter().map(|&a| entry(a).unwrap_or(0)).collect();
+                assert_eq!(down(&beside), right);
+                assert_eq!(down(&found), a.iter().map(|&a| entry(a).is_some()).collect::<Vec<_>>());
+                let either = x.match_value_or::<8>(&table, 99)?;
+                let right: Vec<u128> = a.iter().map(|&a| entry(a).unwrap_or(99)).collect();
+                assert_eq!(down(&either), right);
+                Ok(())
+            }
+
+            #[test]
             fn order_and_choice() -> girih::Result<()> {
                 let (x, y) = (unsigned(&A), unsigned(&B));
                 assert_eq!(down(&x.less(&y)?), of(&A, &B, |a, b| a < b));
@@ -182,11 +259,5 @@ macro_rules! suite {
     };
 }
 
-suite!(over_tfhe, tfhe, girih::tfhe::ParameterSet, "INSECURE_INTEGERS", [integer]);
-suite!(
-    in_slots,
-    discrete,
-    girih::discrete::DiscreteParameters,
-    "INSECURE_DISCRETE_4_N10",
-    [discrete::integer]
-);
+suite!(over_tfhe, tfhe, girih::tfhe::ParameterSet, "INSECURE_INTEGERS");
+suite!(in_slots, discrete, girih::discrete::DiscreteParameters, "INSECURE_DISCRETE_4_N10");

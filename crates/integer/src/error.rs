@@ -10,9 +10,12 @@ pub enum Error {
     /// Bytes that do not hold what they should.
     #[error("encrypted integers: {0}")]
     Malformed(String),
-    /// Keys, ciphertexts or the device refused or failed.
+    /// Keys or ciphertexts of TFHE, or the device, refused or failed.
     #[error(transparent)]
     Tfhe(#[from] girih_tfhe::Error),
+    /// Keys or ciphertexts of numbers in slots, or the device, refused or failed.
+    #[error(transparent)]
+    Discrete(#[from] girih_discrete::Error),
 }
 
 impl From<girih_backend::BackendError> for Error {

@@ -1,32 +1,35 @@
 //! Encrypted integers on the host: what clients make and read.
 
-use crate::sets::check_set;
-use crate::types::Integer;
-use crate::{Error, MESSAGE_BITS, PLAINTEXT, Result, error::mismatch};
-use girih_tfhe::{ClientKey, KeyId, LweCiphertexts, ParameterSet, PublicKey, SeededCiphertexts};
-use std::marker::PhantomData;
+use crate::engine::{Digits, EncryptionKey, Engine};
+use crate::types::{Integer, form};
+use crate::{Error, Result, error::mismatch};
+use girih_rlwe::KeyId;
 use zeroize::Zeroizing;
 
 /// An array of encrypted integers on the host, to be sent, stored or decrypted; a server computes
 /// on what [`Integers::upload`](crate::Integers::upload) makes of it.
 ///
-/// A number is digits of two bits, lowest first, each a message of four bits (two of them for
-/// carries) under one of padding; digit d of element e is ciphertext `d len() + e`. A condition is
-/// one message, 0 or 8.
-pub struct Encrypted<T> {
-    ciphertexts: LweCiphertexts,
+/// A number is digits of two bits, lowest first.
+///
+/// *Under a key of TFHE* each is a message of four bits (two of them for carries) under one of
+/// padding; digit d of element e is ciphertext `d len() + e`. A condition is one message, 0 or 8.
+///
+/// *In slots* a ciphertext holds that digit of as many elements as the set has numbers. The
+/// elements are taken in parts of eight ciphertexts; of each part come all ciphertexts of the
+/// lowest digit, then those of the next. Slots beyond the last element hold 0.
+pub struct Encrypted<T: Integer> {
+    ciphertexts: <T::Engine as Engine>::Ciphertexts,
     len: usize,
-    kind: PhantomData<fn() -> T>,
 }
 
 // Derived, these would ask the same of the integers on a device.
-impl<T> Clone for Encrypted<T> {
+impl<T: Integer> Clone for Encrypted<T> {
     fn clone(&self) -> Self {
         Self { ciphertexts: self.ciphertexts.clone(), ..*self }
     }
 }
 
-impl<T> PartialEq for Encrypted<T> {
+impl<T: Integer> PartialEq for Encrypted<T> {
     fn eq(&self, other: &Self) -> bool {
         (self.len, &self.ciphertexts) == (other.len, &other.ciphertexts)
     }
@@ -34,114 +37,83 @@ impl<T> PartialEq for Encrypted<T> {
 
 impl<T: Integer> std::fmt::Debug for Encrypted<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} x {} in {:?}", self.len, T::NAME, self.ciphertexts)
+        write!(f, "{} x {} in {:?}", self.len, T::name(), self.ciphertexts)
     }
 }
 
-/// Messages of values, in the order of [`Encrypted`].
-pub(crate) fn messages<T: Integer, P: Copy + Into<T::Plain>>(values: &[P]) -> Result<Vec<u64>> {
+/// The digits of values, element by element.
+pub(crate) fn digits<T: Integer, P: Copy + Into<T::Plain>>(values: &[P]) -> Result<Digits> {
     if values.is_empty() {
         return mismatch("an array of no integers: there must be at least one");
     }
-    let encoded = values.iter().map(|&v| T::encode(v.into())).collect::<Result<Vec<Vec<u64>>>>()?;
-    Ok((0..T::digits()).flat_map(|d| encoded.iter().map(move |digits| digits[d])).collect())
+    let mut all = Zeroizing::new(Vec::with_capacity(values.len() * T::digits()));
+    for &value in values {
+        all.extend_from_slice(&Zeroizing::new(T::to_digits(value.into())?));
+    }
+    Ok(all)
 }
 
 impl<T: Integer> Encrypted<T> {
-    pub(crate) fn new(ciphertexts: LweCiphertexts, len: usize) -> Self {
-        Self { ciphertexts, len, kind: PhantomData }
+    pub(crate) fn new(ciphertexts: <T::Engine as Engine>::Ciphertexts, len: usize) -> Self {
+        Self { ciphertexts, len }
     }
 
-    /// Encrypts an array.
+    /// Encrypts an array, by a client key or by a public key, which needs no secret.
     ///
     /// # Errors
     /// [`Error::Mismatch`] for no value, for one that is out of range (the error does not say which
-    /// or what it is), for a set on which no server computes with integers, and as
-    /// [`ClientKey::encrypt_messages`].
-    pub fn encrypt<P: Copy + Into<T::Plain>>(client: &ClientKey, values: &[P]) -> Result<Self> {
-        check_set(client.set())?;
-        let messages = Zeroizing::new(messages::<T, P>(values)?);
-        let ciphertexts = client.encrypt_messages(&messages, MESSAGE_BITS)?;
-        Ok(Self::new(ciphertexts, values.len()))
-    }
-
-    /// Encrypts an array without the masks, which take most of its bytes:
-    /// [`SeededCiphertexts::expand`] and [`Encrypted::from_ciphertexts`] make the array of it.
-    ///
-    /// # Errors
-    /// As [`Encrypted::encrypt`].
-    pub fn encrypt_seeded<P: Copy + Into<T::Plain>>(
-        client: &ClientKey,
+    /// or what it is), for a set on which no server computes with integers, and as the key's own
+    /// encryption.
+    pub fn encrypt<P: Copy + Into<T::Plain>>(
+        key: &impl EncryptionKey<Engine = T::Engine>,
         values: &[P],
-    ) -> Result<SeededCiphertexts> {
-        check_set(client.set())?;
-        let messages = Zeroizing::new(messages::<T, P>(values)?);
-        Ok(client.encrypt_seeded(&messages, PLAINTEXT)?)
-    }
-
-    /// Encrypts an array for the owner of a public key.
-    ///
-    /// # Errors
-    /// As [`Encrypted::encrypt`].
-    pub fn encrypt_for<P: Copy + Into<T::Plain>>(key: &PublicKey, values: &[P]) -> Result<Self> {
-        check_set(key.set())?;
-        let messages = Zeroizing::new(messages::<T, P>(values)?);
-        let ciphertexts = key.encrypt_messages(&messages, MESSAGE_BITS)?;
-        Ok(Self::new(ciphertexts, values.len()))
+    ) -> Result<Self> {
+        let digits = digits::<T, P>(values)?;
+        Ok(Self::new(key.encrypt_digits(&digits, values.len(), form::<T>())?, values.len()))
     }
 
     /// Decrypts the array.
     ///
     /// # Errors
-    /// As [`ClientKey::decrypt_messages`], and [`Error::Mismatch`] for messages that no such
-    /// integer has; the error says neither which nor what.
-    pub fn decrypt(&self, client: &ClientKey) -> Result<Vec<T::Plain>> {
-        let messages = Zeroizing::new(client.decrypt_messages(&self.ciphertexts, MESSAGE_BITS)?);
-        let values = T::values();
-        // All are looked at alike, so that time does not tell which is wrong.
-        let wrong = messages.iter().fold(0, |n, &m| n + usize::from(!values.contains(m as i32)));
-        if wrong > 0 {
+    /// As decryption by the key, and [`Error::Mismatch`] for digits that no such integer has; the
+    /// error says neither which nor what.
+    pub fn decrypt(&self, client: &<T::Engine as Engine>::ClientKey) -> Result<Vec<T::Plain>> {
+        let digits = T::Engine::decrypt(client, &self.ciphertexts, self.len, form::<T>())?;
+        let Some(digits) = digits else {
             return mismatch(format!(
-                "a digit of {:?} decrypts to none: not made of such integers, or too noisy",
-                self.ciphertexts
+                "a digit of {self:?} decrypts to none: not made of such integers, or too noisy"
             ));
-        }
-        let digits = |e: usize| (0..T::digits()).map(move |d| d * self.len + e);
-        Ok((0..self.len)
-            .map(|e| T::decode(&digits(e).map(|i| messages[i]).collect::<Vec<_>>()))
-            .collect())
+        };
+        Ok(digits.chunks_exact(T::digits()).map(T::from_digits).collect())
     }
 
     /// Takes ciphertexts in the order described above, of `len` integers.
     ///
     /// # Errors
     /// [`Error::Mismatch`] unless there are as many ciphertexts as so many integers have, and for
-    /// messages that are known to be of another width.
-    pub fn from_ciphertexts(ciphertexts: LweCiphertexts, len: usize) -> Result<Self> {
-        if len == 0 || Some(ciphertexts.messages()) != len.checked_mul(T::digits()) {
-            return mismatch(format!(
-                "{} messages for {len} integers of {}",
-                ciphertexts.messages(),
-                T::digits()
-            ));
-        }
-        check_width(&ciphertexts).or_else(mismatch)?;
+    /// ones that are known to be of another width.
+    pub fn from_ciphertexts(
+        ciphertexts: <T::Engine as Engine>::Ciphertexts,
+        len: usize,
+    ) -> Result<Self> {
+        let named = |why| format!("{}: {why}", T::name());
+        T::Engine::check(&ciphertexts, len, form::<T>()).or_else(|why| mismatch(named(why)))?;
         Ok(Self::new(ciphertexts, len))
     }
 
     /// The ciphertexts, in the order described above.
-    pub fn ciphertexts(&self) -> &LweCiphertexts {
+    pub fn ciphertexts(&self) -> &<T::Engine as Engine>::Ciphertexts {
         &self.ciphertexts
     }
 
     /// The parameter set.
-    pub fn set(&self) -> &ParameterSet {
-        self.ciphertexts.set()
+    pub fn set(&self) -> &<T::Engine as Engine>::Set {
+        T::Engine::set(&self.ciphertexts)
     }
 
     /// Name of the client key that they are under; none for constants.
     pub fn key_id(&self) -> Option<KeyId> {
-        self.ciphertexts.key_id()
+        T::Engine::key_of(&self.ciphertexts)
     }
 
     /// Number of integers.
@@ -154,68 +126,53 @@ impl<T: Integer> Encrypted<T> {
         self.len == 0
     }
 
-    /// The array as bytes: what it is of, then the bytes of its ciphertexts, which end with a
-    /// checksum over themselves.
+    /// The array as bytes: what it is of (in slots also how many), then the bytes of its
+    /// ciphertexts, which end with a checksum over themselves.
     ///
     /// # Errors
-    /// [`Error::Tfhe`] if it cannot be serialized.
+    /// Those of ciphertexts that cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = header::<T>();
-        bytes.extend(self.ciphertexts.to_bytes()?);
+        bytes.extend(T::Engine::to_bytes(&self.ciphertexts, self.len)?);
         Ok(bytes)
     }
 
     /// Reads and checks what [`Encrypted::to_bytes`] wrote.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for bytes of anything else than integers of this kind and width, and as
-    /// [`LweCiphertexts::from_bytes`].
+    /// [`Error::Malformed`] for bytes of anything else than integers of this kind and width, and
+    /// those of their ciphertexts.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Self::of(LweCiphertexts::from_bytes(without_header::<T>(bytes)?)?)
+        Self::read(bytes, None)
     }
 
-    /// The same for integers of `set` and no other: whatever else these bytes may hold is refused
-    /// before it is looked at.
+    /// The same for integers of `set` and no other, and at most so many of them: whatever else
+    /// these bytes may hold is refused before it is looked at.
     ///
     /// # Errors
-    /// As [`Encrypted::from_bytes`], and for integers of another set.
-    pub fn from_bytes_for(set: &ParameterSet, bytes: &[u8]) -> Result<Self> {
-        Self::of(LweCiphertexts::from_bytes_for(set, without_header::<T>(bytes)?)?)
+    /// As [`Encrypted::from_bytes`], and for integers of another set or more of them.
+    pub fn from_bytes_for(
+        set: &<T::Engine as Engine>::Set,
+        most: usize,
+        bytes: &[u8],
+    ) -> Result<Self> {
+        Self::read(bytes, Some((set, most)))
     }
 
-    fn of(ciphertexts: LweCiphertexts) -> Result<Self> {
-        let messages = ciphertexts.messages();
-        if !messages.is_multiple_of(T::digits()) {
-            return Err(Error::Malformed(format!(
-                "{messages} messages are no whole number of integers of {}",
-                T::digits()
-            )));
-        }
-        check_width(&ciphertexts).map_err(Error::Malformed)?;
-        Ok(Self::new(ciphertexts, messages / T::digits()))
+    fn read(bytes: &[u8], most: Option<(&<T::Engine as Engine>::Set, usize)>) -> Result<Self> {
+        let header = header::<T>();
+        let Some(rest) = bytes.strip_prefix(&header[..]) else {
+            let header = String::from_utf8_lossy(&header);
+            return Err(Error::Malformed(format!("these bytes do not begin with {header:?}")));
+        };
+        let (ciphertexts, len) = T::Engine::from_bytes(rest, most, form::<T>())?;
+        let named = |why| Error::Malformed(format!("{}: {why}", T::name()));
+        T::Engine::check(&ciphertexts, len, form::<T>()).map_err(named)?;
+        Ok(Self::new(ciphertexts, len))
     }
-}
-
-/// Refuses messages that are known to be no digits.
-fn check_width(ciphertexts: &LweCiphertexts) -> std::result::Result<(), String> {
-    match ciphertexts.plaintext_modulus() {
-        Some(found) if found != PLAINTEXT => Err(format!(
-            "messages of which {found} fill the circle: digits of integers are messages of \
-             {MESSAGE_BITS} bits, of which {PLAINTEXT} do"
-        )),
-        _ => Ok(()),
-    }
-}
-
-fn without_header<T: Integer>(bytes: &[u8]) -> Result<&[u8]> {
-    let header = header::<T>();
-    bytes.strip_prefix(&header[..]).ok_or_else(|| {
-        let header = String::from_utf8_lossy(&header);
-        Error::Malformed(format!("these bytes do not begin with {header:?}"))
-    })
 }
 
 /// What bytes of such integers begin with.
 fn header<T: Integer>() -> Vec<u8> {
-    format!("girih 1 {}\n", T::NAME).into_bytes()
+    format!("girih 1 {}{}\n", T::name(), T::Engine::SUFFIX).into_bytes()
 }

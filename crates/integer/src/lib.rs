@@ -1,5 +1,9 @@
 //! Encrypted integers: [`FheUint`] and [`FheInt`] of 2 to 128 bits, [`FheBool`].
 //!
+//! Two engines compute on them, and [`Integers`] takes the server key of either: TFHE, a ciphertext
+//! for each digit, and numbers in slots of CKKS, a ciphertext for a digit of 32,768 elements. Types
+//! and methods are the same; a function over any [`Engine`] runs on both.
+//!
 //! ```
 //! use girih_backend::{LoadOptions, NoProgress};
 //! use girih_integer::{FheUint, Integers};
@@ -30,57 +34,46 @@
 //!
 //! # Digits
 //!
-//! A number is digits of two bits, each a message of four bits under one of padding: TFHE-rs's
-//! sets, `TFHERS_2_2` and those that group its key, are made for that. The other two bits are room
-//! for sums. Five digits fit a message, so sums of numbers are sums of digits, and carries wait
-//! until something reads them ([`FheUint::propagate`], or any operation but a sum). What carries
-//! do is then found by look-ups of the states of four digits at once, in logarithmic depth. A
-//! condition stands at 0 or 8, where two of them make 16, opposite to none.
+//! A number is digits of two bits. *Over TFHE* each is a message of four bits under one of padding:
+//! TFHE-rs's sets, `TFHERS_2_2` and those that group its key, are made for that. The other two bits
+//! are room for sums. Five digits fit a message, so sums of numbers are sums of digits, and carries
+//! wait until something reads them ([`FheUint::propagate`], or any operation but a sum). What
+//! carries do is then found by look-ups of the states of four digits at once, in logarithmic depth.
+//! A condition stands at 0 or 8, where two of them make 16, opposite to none. *In slots* carries go
+//! from digit to digit, which costs as much for one element as for all.
 //!
 //! # Programs
 //!
 //! An operation is recorded once for its width and for what is known of its operands: sums, and
-//! look-ups of sums. What nobody reads is left out, equal look-ups are made once, look-ups whose
-//! inputs are ready form a level. Running it is a list of jobs a level, over all elements of the
-//! arrays and all digits. [`costs()`] says how many look-ups and levels operations have.
+//! look-ups of sums. Each engine has recordings of its own, since what is cheap differs, and runs
+//! what is recorded level by level. [`costs()`] and [`slot_costs()`] say how many look-ups and
+//! levels operations have.
 //!
 //! # Noise
 //!
-//! Every look-up reads a sum whose norm (the square root of the sum of the squared weights) is at
-//! most 5, or what [`ServerKey::limit_failure`](girih_tfhe::ServerKey::limit_failure) admits;
-//! recording sees to it, with another look-up where an operand has too much. Errors of operands
-//! are taken for one and the same, since arrays may be made of each other.
+//! *Over TFHE* every look-up reads a sum whose norm (the square root of the sum of the squared
+//! weights) is at most 5, or what [`ServerKey::limit_failure`](girih_tfhe::ServerKey::limit_failure)
+//! admits; recording sees to it, with another look-up where an operand has too much. Errors of
+//! operands are taken for one and the same, since arrays may be made of each other. *In slots*
+//! every look-up is counted by the [`Forecast`](girih_discrete::Forecast) of the set, such that
+//! operations follow each other without end.
 
-mod compressed;
-mod costs;
+mod engine;
 mod error;
 mod host;
-mod operations;
-mod program;
-mod record;
-mod run;
+mod operation;
 mod server;
-mod sets;
+mod slots;
+mod tfhe;
 mod types;
 
-pub use compressed::CompressedIntegers;
-pub use costs::{Cost, costs};
+pub use engine::{EncryptionKey, Engine};
 pub use error::{Error, Result};
 pub use host::Encrypted;
 pub use server::Integers;
+pub use slots::{SlotCost, slot_costs};
+pub use tfhe::{CompressedIntegers, Cost, costs};
 pub use types::{FheBool, FheInt, FheUint, Integer, Other};
 
-/// Bits of a message of the look-ups: two of a digit, two for carries.
-const MESSAGE_BITS: u32 = 4;
-/// Steps of messages around the circle, padding included.
-const STATES: i32 = 2 << MESSAGE_BITS;
-
-/// The same, as ciphertexts carry it.
-const PLAINTEXT: u64 = STATES as u64;
-/// Values of a digit.
-const RADIX: i32 = 4;
-/// What a condition that holds stands at.
-const CONDITION: i32 = 8;
-
-#[cfg(test)]
-mod tests;
+/// Bits of a digit.
+const DIGIT_BITS: u32 = 2;

@@ -29,12 +29,12 @@ fn toy() -> &'static Toy {
 }
 
 impl Toy {
-    fn up<T: Integer, P: Copy + Into<T::Plain>>(&self, values: &[P]) -> T {
+    fn up<T: Integer<Engine = ServerKey>, P: Copy + Into<T::Plain>>(&self, values: &[P]) -> T {
         let encrypted = Encrypted::<T>::encrypt(&self.client, values).expect("in range");
         self.integers.upload(&encrypted).expect("of this key")
     }
 
-    fn down<T: Integer>(&self, array: &T) -> Vec<T::Plain> {
+    fn down<T: Integer<Engine = ServerKey>>(&self, array: &T) -> Vec<T::Plain> {
         let encrypted = self.integers.download(array).expect("of this server");
         encrypted.decrypt(&self.client).expect("such integers")
     }
@@ -348,7 +348,7 @@ fn arrays_travel_as_bytes() {
     let seeded = Encrypted::<FheInt<8>>::encrypt_seeded(&t.client, &[-128i8, 5]).expect("in range");
     let expanded = Encrypted::<FheInt<8>>::from_ciphertexts(seeded.expand(), 2).expect("two");
     let public = PublicKey::generate(&t.client).expect("of the torus");
-    let sent = Encrypted::<FheInt<8>>::encrypt_for(&public, &[-128i8, 5]).expect("in range");
+    let sent = Encrypted::<FheInt<8>>::encrypt(&public, &[-128i8, 5]).expect("in range");
     for encrypted in [expanded, sent] {
         let sum = t.integers.upload(&encrypted).expect("its key").add(3i8).expect("fits");
         assert_eq!(t.down(&sum), [-125, 8]);

@@ -94,6 +94,7 @@ impl From<integer::Error> for Failure {
     fn from(error: integer::Error) -> Self {
         match error {
             integer::Error::Tfhe(error) => error.into(),
+            integer::Error::Discrete(error) => error.into(),
             integer::Error::Malformed(_) => Self::new("MalformedError", error.to_string()),
             _ => Self::mismatch(error.to_string()),
         }

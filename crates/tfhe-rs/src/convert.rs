@@ -41,7 +41,7 @@ pub trait Foreign: Tagged + Sized {
 }
 
 /// Arrays of girih of which ciphertexts of TFHE-rs can be made.
-pub trait Ours: Integer {
+pub trait Ours: Integer<Engine = girih_tfhe::ServerKey> {
     /// What an element is in TFHE-rs.
     type Theirs: Foreign<Integers = Self>;
 

@@ -134,7 +134,7 @@ impl Output {
 /// How far phases are from the nearest message, squared and summed up; how many they are; the
 /// variance that ciphertexts state. In units of q; of compressed results, in steps between two
 /// messages.
-fn errors<T: girih::integer::Integer>(
+fn errors<T: girih::integer::Integer<Engine = girih::tfhe::ServerKey>>(
     client: &ClientKey,
     output: &Encrypted<T>,
 ) -> Result<(f64, usize, f64)> {

@@ -94,8 +94,10 @@ impl Wires {
         Expected { deviation: self.deviation, tail: self.tail.clone() }
     }
 
-    /// The same numbers, of which a smaller range is known.
-    pub(crate) fn within(self, low: i64, high: i64) -> Self {
+    /// The same numbers, of which the caller knows a smaller range: larger ones are looked up as
+    /// others.
+    #[must_use]
+    pub fn within(self, low: i64, high: i64) -> Self {
         Self { range: (self.range.0.max(low), self.range.1.min(high)), ..self }
     }
 

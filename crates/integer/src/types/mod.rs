@@ -7,51 +7,49 @@ pub use self::bool::FheBool;
 pub use number::{FheInt, FheUint};
 
 use crate::Result;
-use crate::record::Values;
-use crate::run::{Argument, Array};
+use crate::engine::{Argument, Array, Engine, Form};
 
 pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
 /// An array of encrypted integers of one kind and width: [`FheUint`], [`FheInt`] or [`FheBool`].
-#[allow(private_interfaces, reason = "the trait is sealed; only this crate calls these")]
 pub trait Integer: Sized + Clone + sealed::Sealed {
     /// What an element is in the plain.
     type Plain: Copy;
 
-    /// What these integers are called.
-    #[doc(hidden)]
-    const NAME: &'static str;
+    /// What computes on them.
+    type Engine: Engine;
 
     /// Whether an element is true or false.
     #[doc(hidden)]
     const IS_CONDITION: bool;
 
-    /// Ciphertexts of an element.
+    /// What these integers are called.
+    #[doc(hidden)]
+    fn name() -> String;
+
+    /// Digits of an element.
     #[doc(hidden)]
     fn digits() -> usize;
 
-    /// What a digit may be where no carry is to come.
+    /// The digits of an element in two's complement, lowest first.
     #[doc(hidden)]
-    fn values() -> Values;
-
-    /// The messages of an element.
-    #[doc(hidden)]
-    fn encode(value: Self::Plain) -> Result<Vec<u64>>;
-
-    /// An element as a number in two's complement, lowest digit first.
-    #[doc(hidden)]
-    fn to_bits(value: Self::Plain) -> Result<u128>;
+    fn to_digits(value: Self::Plain) -> Result<Vec<u8>>;
 
     #[doc(hidden)]
-    fn decode(messages: &[u64]) -> Self::Plain;
+    fn from_digits(digits: &[u8]) -> Self::Plain;
 
     #[doc(hidden)]
-    fn wrap(array: Array) -> Self;
+    fn wrap(array: Array<Self::Engine>) -> Self;
 
     #[doc(hidden)]
-    fn array(&self) -> &Array;
+    fn array(&self) -> &Array<Self::Engine>;
+}
+
+/// What elements of such integers are made of.
+pub(crate) fn form<T: Integer>() -> Form {
+    Form { digits: T::digits(), is_condition: T::IS_CONDITION }
 }
 
 /// The other operand of an operation: an array of the same kind and length, or one known value for
@@ -71,12 +69,10 @@ impl<'a, T: Integer> From<&'a T> for Other<'a, T> {
 }
 
 impl<T: Integer> Other<'_, T> {
-    pub(crate) fn argument(&self) -> Result<Argument<'_>> {
+    pub(crate) fn argument(&self) -> Result<Argument<'_, T::Engine>> {
         Ok(match self {
             Self::Array(array) => Argument::Array(array.array()),
-            Self::Plain(value) => {
-                Argument::Plain { value: T::to_bits(*value)?, digits: T::digits() }
-            }
+            Self::Plain(value) => Argument::Plain(T::to_digits(*value)?),
         })
     }
 }

@@ -7,33 +7,17 @@ mod lists;
 mod order;
 
 use super::{FheBool, Integer, Other, sealed};
+use crate::engine::{Array, EncryptionKey, Engine};
 use crate::error::mismatch;
 use crate::host::Encrypted;
-use crate::operations::Operation;
-use crate::record::Values;
-use crate::run::{Array, digit_values};
-use crate::{RADIX, Result};
-use girih_tfhe::ClientKey;
-
-/// Bits of a digit.
-const DIGIT_BITS: u32 = RADIX.ilog2();
+use crate::operation::Operation;
+use crate::{DIGIT_BITS, Result};
 
 const fn check_bits(bits: u32) {
     assert!(
         bits.is_multiple_of(DIGIT_BITS) && bits >= 2 && bits <= 128,
         "encrypted integers have an even number of bits, from 2 to 128"
     );
-}
-
-/// The name of a kind and width.
-macro_rules! names {
-    ($bits:ident, $kind:literal, $($width:literal)*) => {
-        match $bits {
-            $($width => concat!($kind, $width),)*
-            // No such integers: `check_bits`.
-            _ => $kind,
-        }
-    };
 }
 
 /// What differs between the two kinds, then what they have in common.
@@ -44,45 +28,40 @@ macro_rules! number {
         ///
         /// `BITS` is an even number from 2 to 128. Operations wrap around as Rust's `wrapping_`
         /// ones, take another array of as many elements or one known value for all of them, and
-        /// are for all elements at once: each level of look-ups is one call of the device. Sums
-        /// and differences wait for their carries until something reads them.
-        #[derive(Clone)]
-        pub struct $name<const BITS: u32>(Array);
+        /// are for all elements at once. `E` is what computes on them: unless it is named, a server
+        /// key of TFHE, under which sums and differences wait for their carries until something
+        /// reads them.
+        pub struct $name<const BITS: u32, E: Engine = girih_tfhe::ServerKey>(Array<E>);
 
-        impl<const BITS: u32> std::fmt::Debug for $name<BITS> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "{} x {}", self.len(), Self::NAME)
+        impl<const BITS: u32, E: Engine> Clone for $name<BITS, E> {
+            fn clone(&self) -> Self {
+                Self(self.0.clone())
             }
         }
 
-        impl<const BITS: u32> sealed::Sealed for $name<BITS> {}
+        impl<const BITS: u32, E: Engine> std::fmt::Debug for $name<BITS, E> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{} x {}", self.len(), Self::name())
+            }
+        }
 
-        #[allow(private_interfaces, reason = "the trait is sealed; only this crate calls these")]
-        impl<const BITS: u32> Integer for $name<BITS> {
+        impl<const BITS: u32, E: Engine> sealed::Sealed for $name<BITS, E> {}
+
+        impl<const BITS: u32, E: Engine> Integer for $name<BITS, E> {
             type Plain = $plain;
-            const NAME: &'static str = names!(
-                BITS, $kind, 2 4 6 8 10 12 14 16 18 20 22 24 26 28 30 32 34 36 38 40 42 44 46 48 50
-                52 54 56 58 60 62 64 66 68 70 72 74 76 78 80 82 84 86 88 90 92 94 96 98 100 102 104
-                106 108 110 112 114 116 118 120 122 124 126 128
-            );
+            type Engine = E;
             const IS_CONDITION: bool = false;
+
+            fn name() -> String {
+                format!("{}{BITS}", $kind)
+            }
 
             fn digits() -> usize {
                 const { check_bits(BITS) };
                 (BITS / DIGIT_BITS) as usize
             }
 
-            fn values() -> Values {
-                digit_values()
-            }
-
-            fn encode(value: $plain) -> Result<Vec<u64>> {
-                let bits = Self::to_bits(value)?;
-                let digit = |i: u32| (bits >> (DIGIT_BITS * i)) as u64 % RADIX as u64;
-                Ok((0..BITS / DIGIT_BITS).map(digit).collect())
-            }
-
-            fn to_bits(value: $plain) -> Result<u128> {
+            fn to_digits(value: $plain) -> Result<Vec<u8>> {
                 const { check_bits(BITS) };
                 let unused = u128::BITS - BITS;
                 if value << unused >> unused != value {
@@ -90,46 +69,46 @@ macro_rules! number {
                     let (least, most) = (<$plain>::MIN >> unused, <$plain>::MAX >> unused);
                     return mismatch(format!(
                         "a number does not fit {}, which holds {least} to {most}",
-                        Self::NAME
+                        Self::name()
                     ));
                 }
-                Ok((value as u128) << unused >> unused)
+                Ok((0..BITS).step_by(2).map(|i| (value >> i) as u8 & 3).collect())
             }
 
-            fn decode(messages: &[u64]) -> $plain {
-                let digits = messages.iter().rev();
-                let bits = digits.fold(0, |n: u128, &m| n << DIGIT_BITS | u128::from(m));
+            fn from_digits(digits: &[u8]) -> $plain {
+                let digits = digits.iter().rev();
+                let bits = digits.fold(0, |n: u128, &d| n << DIGIT_BITS | u128::from(d));
                 let unused = u128::BITS - BITS;
                 (bits << unused) as $plain >> unused
             }
 
-            fn wrap(array: Array) -> Self {
+            fn wrap(array: Array<E>) -> Self {
                 Self(array)
             }
 
-            fn array(&self) -> &Array {
+            fn array(&self) -> &Array<E> {
                 &self.0
             }
         }
 
         $(
-            impl<const BITS: u32> From<$from> for Other<'_, $name<BITS>> {
+            impl<const BITS: u32, E: Engine> From<$from> for Other<'_, $name<BITS, E>> {
                 fn from(value: $from) -> Self {
                     Self::Plain(value.into())
                 }
             }
         )*
 
-        impl<const BITS: u32> $name<BITS> {
+        impl<const BITS: u32, E: Engine> $name<BITS, E> {
             /// Encrypts an array.
             ///
             /// # Errors
             /// As [`Encrypted::encrypt`].
             pub fn encrypt<P: Copy + Into<$plain>>(
-                client: &ClientKey,
+                key: &impl EncryptionKey<Engine = E>,
                 values: &[P],
             ) -> Result<Encrypted<Self>> {
-                Encrypted::encrypt(client, values)
+                Encrypted::encrypt(key, values)
             }
 
             /// Number of elements.
@@ -154,13 +133,14 @@ macro_rules! number {
                 &self,
                 operation: Operation,
                 other: &Other<'_, Self>,
-            ) -> Result<(Self, FheBool)> {
+            ) -> Result<(Self, FheBool<E>)> {
                 let mut results = self.0.run_all(operation, $signed, &[other.argument()?])?;
                 let flag = FheBool::wrap(results.swap_remove(1));
                 Ok((Self(results.swap_remove(0)), flag))
             }
 
-            /// Propagates the carries that are still to come, and refreshes errors.
+            /// The same numbers with no carries to come and errors as small as results have: a
+            /// look-up for each digit that has larger ones, else none.
             ///
             /// # Errors
             /// Failures of the device.
@@ -168,7 +148,8 @@ macro_rules! number {
                 self.unary(Operation::Clean)
             }
 
-            /// `self + other`, modulo 2^BITS: no look-up while digits have room for it.
+            /// `self + other`, modulo 2^BITS: of TFHE no look-up while digits have room for
+            /// it, in slots a look-up a digit, one after the other.
             ///
             /// # Errors
             /// [`Error::Mismatch`](crate::Error::Mismatch) for arrays of unequal length or of two
@@ -238,7 +219,7 @@ macro_rules! number {
             pub fn overflowing_add<'a>(
                 &self,
                 other: impl Into<Other<'a, Self>>,
-            ) -> Result<(Self, FheBool)> {
+            ) -> Result<(Self, FheBool<E>)> {
                 self.with_flag(Operation::AddOverflowing, &other.into())
             }
 
@@ -249,7 +230,7 @@ macro_rules! number {
             pub fn overflowing_sub<'a>(
                 &self,
                 other: impl Into<Other<'a, Self>>,
-            ) -> Result<(Self, FheBool)> {
+            ) -> Result<(Self, FheBool<E>)> {
                 self.with_flag(Operation::SubtractOverflowing, &other.into())
             }
 
@@ -260,7 +241,7 @@ macro_rules! number {
             pub fn overflowing_mul<'a>(
                 &self,
                 other: impl Into<Other<'a, Self>>,
-            ) -> Result<(Self, FheBool)> {
+            ) -> Result<(Self, FheBool<E>)> {
                 self.with_flag(Operation::MultiplyOverflowing, &other.into())
             }
 
@@ -269,41 +250,41 @@ macro_rules! number {
             ///
             /// # Errors
             /// Failures of the device.
-            pub fn resize<const TO: u32>(&self) -> Result<$name<TO>> {
-                let digits = $name::<TO>::digits();
+            pub fn resize<const TO: u32>(&self) -> Result<$name<TO, E>> {
+                let digits = $name::<TO, E>::digits();
                 Ok($name(self.0.run(Operation::Cast(digits), $signed, &[])?))
             }
 
             /// The same bits, taken for the other kind: free.
-            pub fn reinterpret(&self) -> $other<BITS> {
+            pub fn reinterpret(&self) -> $other<BITS, E> {
                 $other(self.0.clone())
             }
         }
 
-        impl<'a, const BITS: u32, T: Into<Other<'a, $name<BITS>>>> std::ops::Add<T>
-            for &$name<BITS>
+        impl<'a, const BITS: u32, E: Engine, T: Into<Other<'a, $name<BITS, E>>>> std::ops::Add<T>
+            for &$name<BITS, E>
         {
-            type Output = Result<$name<BITS>>;
+            type Output = Result<$name<BITS, E>>;
 
             fn add(self, other: T) -> Self::Output {
                 $name::add(self, other)
             }
         }
 
-        impl<'a, const BITS: u32, T: Into<Other<'a, $name<BITS>>>> std::ops::Sub<T>
-            for &$name<BITS>
+        impl<'a, const BITS: u32, E: Engine, T: Into<Other<'a, $name<BITS, E>>>> std::ops::Sub<T>
+            for &$name<BITS, E>
         {
-            type Output = Result<$name<BITS>>;
+            type Output = Result<$name<BITS, E>>;
 
             fn sub(self, other: T) -> Self::Output {
                 $name::sub(self, other)
             }
         }
 
-        impl<'a, const BITS: u32, T: Into<Other<'a, $name<BITS>>>> std::ops::Mul<T>
-            for &$name<BITS>
+        impl<'a, const BITS: u32, E: Engine, T: Into<Other<'a, $name<BITS, E>>>> std::ops::Mul<T>
+            for &$name<BITS, E>
         {
-            type Output = Result<$name<BITS>>;
+            type Output = Result<$name<BITS, E>>;
 
             fn mul(self, other: T) -> Self::Output {
                 $name::mul(self, other)
@@ -331,7 +312,7 @@ number!(
     [i8 i16 i32 i64 i128]
 );
 
-impl<const BITS: u32> FheInt<BITS> {
+impl<const BITS: u32, E: Engine> FheInt<BITS, E> {
     /// The absolute value, modulo 2^BITS: that of the lowest number is itself, as of
     /// `wrapping_abs`.
     ///

@@ -3,8 +3,10 @@
 use crate::errors::{Failure, Outcome};
 use crate::integer::kind::{Kind, Plain};
 use crate::integer::number::{Binary, Move, Unary};
-use girih::discrete::integer::{Encrypted, FheBool, FheInt, FheUint, Integer, Integers, Other};
-use girih::discrete::{ClientKey, EncryptedNumbers, PublicKey};
+use girih::discrete::{
+    ClientKey, EncryptedNumbers, FheBool, FheInt, FheUint, Integers, PublicKey, ServerKey,
+};
+use girih::integer::{Encrypted, Integer, Other};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -125,7 +127,7 @@ pub trait Number: Send + Sync {
 }
 
 /// The integers of girih, with what their values are here.
-trait Element: Integer + Send + Sync + 'static {
+trait Element: Integer<Engine = ServerKey> + Send + Sync + 'static {
     const KIND: Kind;
 
     fn plain(value: Self::Plain) -> Plain;
@@ -175,7 +177,7 @@ impl<T: Element + Number> Host for Encrypted<T> {
     }
 
     fn numbers(&self) -> &EncryptedNumbers {
-        self.numbers()
+        self.ciphertexts()
     }
 
     fn decrypt(&self, client: &ClientKey) -> Outcome<Vec<Plain>> {
@@ -205,8 +207,8 @@ pub fn encrypt(kind: Kind, maker: &Maker, values: &[Plain]) -> Outcome<Arc<dyn H
         let wrong = || Failure::mismatch(format!("values of another kind than {}", T::KIND));
         let own = own.ok_or_else(wrong)?;
         Ok(Arc::new(match maker {
-            Maker::Client(key) => Encrypted::<T>::encrypt(key, &own)?,
-            Maker::Public(key) => Encrypted::<T>::encrypt_for(key, &own)?,
+            Maker::Client(key) => Encrypted::<T>::encrypt(key.as_ref(), &own)?,
+            Maker::Public(key) => Encrypted::<T>::encrypt(key.as_ref(), &own)?,
         }))
     }
     for_kind!(kind, T => one::<T>(maker, values))

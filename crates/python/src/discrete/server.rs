@@ -9,8 +9,9 @@ use crate::classes::The;
 use crate::errors::{Failure, Outcome};
 use crate::tfhe::server::refuse_pickle;
 use crate::{context, device};
+use girih::discrete::Integers;
 use girih::discrete::ServerKey;
-use girih::discrete::integer::{Integers, costs};
+use girih::integer::slot_costs;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -118,7 +119,7 @@ impl DiscreteServerKey {
             }
             let device = device.info().id.clone();
             // Of a set without room for integers, numbers are left.
-            let keys = match costs(key.forecast(), 2, key.failure_limit()) {
+            let keys = match slot_costs(key.forecast(), 2, key.failure_limit()) {
                 Ok(_) => {
                     let integers = Integers::new(key)?;
                     // Signals are heard where look-ups are reported.

@@ -125,7 +125,7 @@ pub enum Plain {
 }
 
 /// The integers of girih, with what their values are here.
-pub trait Element: Integer + Send + Sync + 'static {
+pub trait Element: Integer<Engine = girih::tfhe::ServerKey> + Send + Sync + 'static {
     /// Their kind.
     const KIND: Kind;
 

@@ -2,13 +2,13 @@
 
 use super::{FheInt, FheUint};
 use crate::Result;
-use crate::operations::{Logic, Move, Operation};
-use crate::run::Argument;
+use crate::engine::{Argument, Engine};
+use crate::operation::{Logic, Move, Operation};
 use crate::types::{Integer, Other};
 
 macro_rules! bits {
     ($name:ident, $signed:literal) => {
-        impl<const BITS: u32> $name<BITS> {
+        impl<const BITS: u32, E: Engine> $name<BITS, E> {
             /// AND of every bit.
             ///
             /// # Errors
@@ -33,7 +33,7 @@ macro_rules! bits {
                 self.binary(Operation::Logic(Logic::Xor), &other.into())
             }
 
-            /// NOT of every bit: no look-up but those for carries.
+            /// NOT of every bit: no look-up but those for carries of TFHE.
             ///
             /// # Errors
             /// Failures of the device.
@@ -49,7 +49,7 @@ macro_rules! bits {
                 self.unary(Operation::Move(how, bits % modulus))
             }
 
-            fn move_by<const M: u32>(&self, how: Move, bits: &FheUint<M>) -> Result<Self> {
+            fn move_by<const M: u32>(&self, how: Move, bits: &FheUint<M, E>) -> Result<Self> {
                 let bits = Argument::Array(bits.array());
                 Ok(Self(self.0.run(Operation::MoveBy(how), $signed, &[bits])?))
             }
@@ -92,7 +92,7 @@ macro_rules! bits {
             ///
             /// # Errors
             /// As for `add`.
-            pub fn shl_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
+            pub fn shl_by<const M: u32>(&self, bits: &FheUint<M, E>) -> Result<Self> {
                 self.move_by(Move::ShiftLeft, bits)
             }
 
@@ -100,7 +100,7 @@ macro_rules! bits {
             ///
             /// # Errors
             /// As for `add`.
-            pub fn shr_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
+            pub fn shr_by<const M: u32>(&self, bits: &FheUint<M, E>) -> Result<Self> {
                 self.move_by(Move::ShiftRight, bits)
             }
 
@@ -108,7 +108,7 @@ macro_rules! bits {
             ///
             /// # Errors
             /// As for `add`.
-            pub fn rotate_left_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
+            pub fn rotate_left_by<const M: u32>(&self, bits: &FheUint<M, E>) -> Result<Self> {
                 self.move_by(Move::RotateLeft, bits)
             }
 
@@ -116,7 +116,7 @@ macro_rules! bits {
             ///
             /// # Errors
             /// As for `add`.
-            pub fn rotate_right_by<const M: u32>(&self, bits: &FheUint<M>) -> Result<Self> {
+            pub fn rotate_right_by<const M: u32>(&self, bits: &FheUint<M, E>) -> Result<Self> {
                 self.move_by(Move::RotateRight, bits)
             }
         }

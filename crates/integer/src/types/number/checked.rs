@@ -2,14 +2,14 @@
 
 use super::{FheInt, FheUint};
 use crate::Result;
+use crate::engine::{Argument, Engine};
 use crate::error::mismatch;
-use crate::operations::Operation;
-use crate::run::Argument;
+use crate::operation::Operation;
 use crate::types::{FheBool, Integer, Other};
 
 macro_rules! checked {
     ($name:ident, $plain:ident, $signed:literal, $zero:literal, $fits:expr, [$($from:ident)*]) => {
-        impl<const BITS: u32> $name<BITS> {
+        impl<const BITS: u32, E: Engine> $name<BITS, E> {
             /// The sum modulo 2^BITS, and whether it is in the range.
             ///
             /// # Errors
@@ -17,7 +17,7 @@ macro_rules! checked {
             pub fn checked_add<'a>(
                 &self,
                 other: impl Into<Other<'a, Self>>,
-            ) -> Result<(Self, FheBool)> {
+            ) -> Result<(Self, FheBool<E>)> {
                 let (sum, left) = self.overflowing_add(other)?;
                 Ok((sum, left.not()?))
             }
@@ -29,7 +29,7 @@ macro_rules! checked {
             pub fn checked_sub<'a>(
                 &self,
                 other: impl Into<Other<'a, Self>>,
-            ) -> Result<(Self, FheBool)> {
+            ) -> Result<(Self, FheBool<E>)> {
                 let (difference, left) = self.overflowing_sub(other)?;
                 Ok((difference, left.not()?))
             }
@@ -41,7 +41,7 @@ macro_rules! checked {
             pub fn checked_mul<'a>(
                 &self,
                 other: impl Into<Other<'a, Self>>,
-            ) -> Result<(Self, FheBool)> {
+            ) -> Result<(Self, FheBool<E>)> {
                 let (product, left) = self.overflowing_mul(other)?;
                 Ok((product, left.not()?))
             }
@@ -55,16 +55,16 @@ macro_rules! checked {
             pub fn checked_div_rem<'a>(
                 &self,
                 other: impl Into<Other<'a, Self>>,
-            ) -> Result<(Self, Self, FheBool)> {
+            ) -> Result<(Self, Self, FheBool<E>)> {
                 let other = other.into();
-                let fits: fn(&Self, &Other<'_, Self>) -> Result<FheBool> = $fits;
+                let fits: fn(&Self, &Other<'_, Self>) -> Result<FheBool<E>> = $fits;
                 let good = fits(self, &other)?;
                 let (quotient, remainder) = self.div_rem(other)?;
                 Ok((quotient, remainder, good))
             }
 
             /// Whether a divisor is not 0.
-            fn is_divisor(&self, other: &Other<'_, Self>) -> Result<FheBool> {
+            fn is_divisor(&self, other: &Other<'_, Self>) -> Result<FheBool<E>> {
                 match other {
                     Other::Array(other) => other.not_equal($zero),
                     Other::Plain(0) => mismatch("the divisor is the known number 0"),
@@ -75,8 +75,7 @@ macro_rules! checked {
 
             /// A known number on the left: the results of an operation on it and this array.
             fn after(&self, operation: Operation, value: $plain) -> Result<Vec<Self>> {
-                let (value, digits) = (Self::to_bits(value)?, Self::digits());
-                let arguments = [Argument::Plain { value, digits }, Argument::Array(&self.0)];
+                let arguments = [&Argument::Plain(Self::to_digits(value)?), &Argument::Array(&self.0)];
                 let results = self.0.inner.run(operation, $signed, &arguments)?;
                 Ok(results.into_iter().map(Self).collect())
             }
@@ -101,26 +100,26 @@ macro_rules! checked {
         }
 
         $(
-            impl<const BITS: u32> std::ops::Add<&$name<BITS>> for $from {
-                type Output = Result<$name<BITS>>;
+            impl<const BITS: u32, E: Engine> std::ops::Add<&$name<BITS, E>> for $from {
+                type Output = Result<$name<BITS, E>>;
 
-                fn add(self, other: &$name<BITS>) -> Self::Output {
+                fn add(self, other: &$name<BITS, E>) -> Self::Output {
                     other.add(self)
                 }
             }
 
-            impl<const BITS: u32> std::ops::Sub<&$name<BITS>> for $from {
-                type Output = Result<$name<BITS>>;
+            impl<const BITS: u32, E: Engine> std::ops::Sub<&$name<BITS, E>> for $from {
+                type Output = Result<$name<BITS, E>>;
 
-                fn sub(self, other: &$name<BITS>) -> Self::Output {
+                fn sub(self, other: &$name<BITS, E>) -> Self::Output {
                     other.sub_from(self)
                 }
             }
 
-            impl<const BITS: u32> std::ops::Mul<&$name<BITS>> for $from {
-                type Output = Result<$name<BITS>>;
+            impl<const BITS: u32, E: Engine> std::ops::Mul<&$name<BITS, E>> for $from {
+                type Output = Result<$name<BITS, E>>;
 
-                fn mul(self, other: &$name<BITS>) -> Self::Output {
+                fn mul(self, other: &$name<BITS, E>) -> Self::Output {
                     other.mul(self)
                 }
             }

@@ -2,14 +2,15 @@
 
 use super::{FheInt, FheUint};
 use crate::Result;
-use crate::operations::{Count, Operation};
+use crate::engine::Engine;
+use crate::operation::{Count, Operation};
 use crate::types::{FheBool, Integer};
 
 macro_rules! count {
     ($name:ident, $signed:literal, $zero:literal) => {
-        impl<const BITS: u32> $name<BITS> {
-            fn count(&self, which: Count) -> Result<FheUint<32>> {
-                let operation = Operation::Count(which, FheUint::<32>::digits());
+        impl<const BITS: u32, E: Engine> $name<BITS, E> {
+            fn count(&self, which: Count) -> Result<FheUint<32, E>> {
+                let operation = Operation::Count(which, FheUint::<32, E>::digits());
                 Ok(FheUint::wrap(self.0.run(operation, $signed, &[])?))
             }
 
@@ -17,7 +18,7 @@ macro_rules! count {
             ///
             /// # Errors
             /// Failures of the device.
-            pub fn count_ones(&self) -> Result<FheUint<32>> {
+            pub fn count_ones(&self) -> Result<FheUint<32, E>> {
                 self.count(Count::Ones)
             }
 
@@ -25,7 +26,7 @@ macro_rules! count {
             ///
             /// # Errors
             /// Failures of the device.
-            pub fn count_zeros(&self) -> Result<FheUint<32>> {
+            pub fn count_zeros(&self) -> Result<FheUint<32, E>> {
                 self.count(Count::Zeros)
             }
 
@@ -33,7 +34,7 @@ macro_rules! count {
             ///
             /// # Errors
             /// Failures of the device.
-            pub fn leading_zeros(&self) -> Result<FheUint<32>> {
+            pub fn leading_zeros(&self) -> Result<FheUint<32, E>> {
                 self.count(Count::LeadingZeros)
             }
 
@@ -41,7 +42,7 @@ macro_rules! count {
             ///
             /// # Errors
             /// Failures of the device.
-            pub fn leading_ones(&self) -> Result<FheUint<32>> {
+            pub fn leading_ones(&self) -> Result<FheUint<32, E>> {
                 self.count(Count::LeadingOnes)
             }
 
@@ -49,7 +50,7 @@ macro_rules! count {
             ///
             /// # Errors
             /// Failures of the device.
-            pub fn trailing_zeros(&self) -> Result<FheUint<32>> {
+            pub fn trailing_zeros(&self) -> Result<FheUint<32, E>> {
                 self.count(Count::TrailingZeros)
             }
 
@@ -57,7 +58,7 @@ macro_rules! count {
             ///
             /// # Errors
             /// Failures of the device.
-            pub fn trailing_ones(&self) -> Result<FheUint<32>> {
+            pub fn trailing_ones(&self) -> Result<FheUint<32, E>> {
                 self.count(Count::TrailingOnes)
             }
 
@@ -66,7 +67,7 @@ macro_rules! count {
             ///
             /// # Errors
             /// Failures of the device.
-            pub fn ilog2(&self) -> Result<FheUint<32>> {
+            pub fn ilog2(&self) -> Result<FheUint<32, E>> {
                 self.count(Count::BelowHighest)
             }
 
@@ -74,7 +75,7 @@ macro_rules! count {
             ///
             /// # Errors
             /// Failures of the device.
-            pub fn checked_ilog2(&self) -> Result<(FheUint<32>, FheBool)> {
+            pub fn checked_ilog2(&self) -> Result<(FheUint<32, E>, FheBool<E>)> {
                 Ok((self.ilog2()?, self.greater($zero)?))
             }
         }

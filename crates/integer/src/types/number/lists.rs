@@ -2,17 +2,14 @@
 
 use super::{FheInt, FheUint};
 use crate::Result;
+use crate::engine::{Argument, Engine};
 use crate::error::mismatch;
-use crate::operations::Operation;
-use crate::run::Argument;
+use crate::operation::Operation;
 use crate::types::{FheBool, Integer};
-
-/// The most arrays that one program adds.
-const MOST_TERMS: usize = 32;
 
 macro_rules! lists {
     ($name:ident, $plain:ident, $signed:literal) => {
-        impl<const BITS: u32> $name<BITS> {
+        impl<const BITS: u32, E: Engine> $name<BITS, E> {
             /// The sum of arrays, element by element, modulo 2^BITS: columns of digits at once,
             /// which takes fewer look-ups than one sum after another.
             ///
@@ -23,12 +20,13 @@ macro_rules! lists {
                 let Some((first, rest)) = arrays.split_first() else {
                     return mismatch("a sum of no arrays: there must be at least one");
                 };
-                if arrays.len() > MOST_TERMS {
-                    let parts = arrays.chunks(MOST_TERMS).map(Self::sum);
+                if arrays.len() > E::MOST_TERMS {
+                    let parts = arrays.chunks(E::MOST_TERMS).map(Self::sum);
                     let parts = parts.collect::<Result<Vec<_>>>()?;
                     return Self::sum(&parts.iter().collect::<Vec<_>>());
                 }
-                let rest: Vec<Argument<'_>> = rest.iter().map(|x| Argument::Array(&x.0)).collect();
+                let rest: Vec<Argument<'_, E>> =
+                    rest.iter().map(|x| Argument::Array(&x.0)).collect();
                 Ok(Self(first.0.run(Operation::Sum, $signed, &rest)?))
             }
 
@@ -41,7 +39,7 @@ macro_rules! lists {
                 if count == 1 {
                     return self.propagate();
                 }
-                let parts = count.min(MOST_TERMS);
+                let parts = count.min(32);
                 let len = count / parts;
                 let part = |from: usize, to: usize| -> Result<Self> {
                     Ok(Self(self.0.take(&(from..to).collect::<Vec<_>>())?))
@@ -56,8 +54,8 @@ macro_rules! lists {
             }
 
             /// A known number as an operand.
-            fn known(value: $plain) -> Result<Argument<'static>> {
-                Ok(Argument::Plain { value: Self::to_bits(value)?, digits: Self::digits() })
+            fn known(value: $plain) -> Result<Argument<'static, E>> {
+                Ok(Argument::Plain(Self::to_digits(value)?))
             }
 
             /// Whether an element is one of these known numbers.
@@ -65,7 +63,7 @@ macro_rules! lists {
             /// # Errors
             /// [`Error::Mismatch`](crate::Error::Mismatch) for no number or one out of range, and
             /// failures of the device.
-            pub fn is_in<P: Copy + Into<$plain>>(&self, values: &[P]) -> Result<FheBool> {
+            pub fn is_in<P: Copy + Into<$plain>>(&self, values: &[P]) -> Result<FheBool<E>> {
                 if values.is_empty() {
                     return mismatch("a list of no numbers: there must be at least one");
                 }
@@ -83,7 +81,7 @@ macro_rules! lists {
             pub fn match_value<const TO: u32>(
                 &self,
                 table: &[($plain, $plain)],
-            ) -> Result<($name<TO>, FheBool)> {
+            ) -> Result<($name<TO, E>, FheBool<E>)> {
                 if table.is_empty() {
                     return mismatch("a table of no numbers: there must be at least one");
                 }
@@ -94,7 +92,7 @@ macro_rules! lists {
                 }
                 let mut entries = Vec::with_capacity(2 * table.len());
                 for &(number, beside) in table {
-                    entries.extend([Self::known(number)?, $name::<TO>::known(beside)?]);
+                    entries.extend([Self::known(number)?, $name::<TO, E>::known(beside)?]);
                 }
                 let mut results = self.0.run_all(Operation::Find, $signed, &entries)?;
                 let found = FheBool::wrap(results.swap_remove(1));
@@ -109,9 +107,9 @@ macro_rules! lists {
                 &self,
                 table: &[($plain, $plain)],
                 otherwise: $plain,
-            ) -> Result<$name<TO>> {
+            ) -> Result<$name<TO, E>> {
                 let (result, found) = self.match_value::<TO>(table)?;
-                found.select::<$name<TO>>(&result, otherwise)
+                found.select::<$name<TO, E>>(&result, otherwise)
             }
         }
     };

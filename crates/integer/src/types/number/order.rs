@@ -2,13 +2,14 @@
 
 use super::{FheInt, FheUint};
 use crate::Result;
-use crate::operations::{Operation, Order};
+use crate::engine::Engine;
+use crate::operation::{Operation, Order};
 use crate::types::{FheBool, Integer, Other};
 
 macro_rules! order {
     ($name:ident, $signed:literal) => {
-        impl<const BITS: u32> $name<BITS> {
-            fn compare(&self, order: Order, other: &Other<'_, Self>) -> Result<FheBool> {
+        impl<const BITS: u32, E: Engine> $name<BITS, E> {
+            fn compare(&self, order: Order, other: &Other<'_, Self>) -> Result<FheBool<E>> {
                 let other = other.argument()?;
                 Ok(FheBool::wrap(self.0.run(Operation::Compare(order), $signed, &[other])?))
             }
@@ -17,7 +18,7 @@ macro_rules! order {
             ///
             /// # Errors
             /// As for `add`.
-            pub fn less<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
+            pub fn less<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool<E>> {
                 self.compare(Order::Less, &other.into())
             }
 
@@ -25,7 +26,10 @@ macro_rules! order {
             ///
             /// # Errors
             /// As for `add`.
-            pub fn less_or_equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
+            pub fn less_or_equal<'a>(
+                &self,
+                other: impl Into<Other<'a, Self>>,
+            ) -> Result<FheBool<E>> {
                 self.compare(Order::LessOrEqual, &other.into())
             }
 
@@ -33,7 +37,7 @@ macro_rules! order {
             ///
             /// # Errors
             /// As for `add`.
-            pub fn greater<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
+            pub fn greater<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool<E>> {
                 self.compare(Order::Greater, &other.into())
             }
 
@@ -44,7 +48,7 @@ macro_rules! order {
             pub fn greater_or_equal<'a>(
                 &self,
                 other: impl Into<Other<'a, Self>>,
-            ) -> Result<FheBool> {
+            ) -> Result<FheBool<E>> {
                 self.compare(Order::GreaterOrEqual, &other.into())
             }
 
@@ -52,7 +56,7 @@ macro_rules! order {
             ///
             /// # Errors
             /// As for `add`.
-            pub fn equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
+            pub fn equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool<E>> {
                 self.compare(Order::Equal, &other.into())
             }
 
@@ -60,7 +64,7 @@ macro_rules! order {
             ///
             /// # Errors
             /// As for `add`.
-            pub fn not_equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool> {
+            pub fn not_equal<'a>(&self, other: impl Into<Other<'a, Self>>) -> Result<FheBool<E>> {
                 self.compare(Order::NotEqual, &other.into())
             }
 

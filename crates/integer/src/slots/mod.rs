@@ -1,0 +1,255 @@
+//! Integers over numbers in slots: digits of two bits, a ciphertext each, which holds that digit of
+//! as many elements as the set has numbers.
+//!
+//! The unit of cost is a look-up of one ciphertext, which takes as long for one element as for all.
+//! Two digits and a carry are at most 7: one look-up modulo 8 with two tables gives digit and
+//! carry, so that an addition is as many look-ups as there are digits, one after the other.
+//! Functions of two digits are look-ups modulo 16 of four times one plus the other; those of a
+//! product have a table for each bit, and bits are counted fifteen at a time.
+//!
+//! An operation is recorded once for its width and for what is known of its operands: sums, and
+//! look-ups of sums, each counted by the [`Forecast`](girih_discrete::Forecast) of the set before
+//! it is recorded. Digits are *clean*, with the errors that sums modulo 8 leave, or they are at
+//! rest, with those of a look-up modulo 16 on top; sums take either, other operations look up what
+//! is not clean by itself before. Errors of both are such that any operation of such digits leaves
+//! no larger ones, so that operations follow each other without end, within the failure bound.
+
+mod costs;
+mod layout;
+mod linear;
+mod operations;
+mod program;
+mod recorder;
+mod run;
+mod standard;
+
+pub use costs::{SlotCost, slot_costs};
+
+use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
+use crate::{Error, Result, error::mismatch};
+use girih_discrete::{
+    ClientKey, DiscreteParameters, EncryptedNumbers, KeyId, PublicKey, ServerKey,
+};
+use layout::Layout;
+use operations::State;
+use program::Program;
+use run::Part;
+use standard::Standard;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// The wires of an array, part by part.
+pub type Parts = Vec<Part>;
+
+impl Sealed for ServerKey {}
+impl Sealed for ClientKey {}
+impl Sealed for PublicKey {}
+
+impl EncryptionKey for ClientKey {
+    type Engine = ServerKey;
+
+    fn encrypt_digits(
+        &self,
+        digits: &Digits,
+        count: usize,
+        form: Form,
+    ) -> Result<EncryptedNumbers> {
+        let columns = Layout::new(count, self.set().numbers(), form).columns(digits);
+        let columns: Vec<&[u32]> = columns.iter().map(|column| &column[..]).collect();
+        Ok(self.encrypt_batch(&columns, u32::from(form.most()) + 1)?)
+    }
+}
+
+impl EncryptionKey for PublicKey {
+    type Engine = ServerKey;
+
+    fn encrypt_digits(
+        &self,
+        digits: &Digits,
+        count: usize,
+        form: Form,
+    ) -> Result<EncryptedNumbers> {
+        let columns = Layout::new(count, self.set().numbers(), form).columns(digits);
+        let columns: Vec<&[u32]> = columns.iter().map(|column| &column[..]).collect();
+        Ok(self.encrypt_batch(&columns, u32::from(form.most()) + 1)?)
+    }
+}
+
+impl Engine for ServerKey {
+    type ClientKey = ClientKey;
+    type Set = DiscreteParameters;
+    type Ciphertexts = EncryptedNumbers;
+    type Words = Parts;
+    type Digit = State;
+    type Program = Program;
+    type Context = Arc<Standard>;
+    const SUFFIX: &'static str = " in slots";
+    const JOINS: bool = false;
+    const MOST_TERMS: usize = usize::MAX;
+
+    fn context(&self) -> Result<Arc<Standard>> {
+        Ok(Arc::new(Standard::new(self.forecast(), self.failure_limit())?))
+    }
+
+    fn name(&self) -> String {
+        self.set().to_string()
+    }
+
+    fn key_id(&self) -> KeyId {
+        self.key_id()
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(self.synchronize()?)
+    }
+
+    fn record(&self, of: &Arc<Standard>, request: &operations::Request) -> Result<Program> {
+        operations::record(request, of)
+    }
+
+    fn execute(
+        inner: &Inner<Self>,
+        program: &Program,
+        arrays: &[Option<&Array<Self>>],
+        _: usize,
+    ) -> Result<Vec<Held<Self>>> {
+        run::execute(inner, program, arrays)
+    }
+
+    fn upload(
+        inner: &Inner<Self>,
+        ciphertexts: &EncryptedNumbers,
+        count: usize,
+        form: Form,
+    ) -> Result<Held<Self>> {
+        let server = &inner.server;
+        let all = server.upload(ciphertexts)?;
+        let most = i64::from(form.most());
+        let clean = inner.context.clean(most);
+        let identity = inner.context.identity(most)?;
+        let mut parts = Vec::new();
+        for part in Layout::new(count, server.set().numbers(), form).parts() {
+            let mut digits = Vec::with_capacity(form.digits);
+            for range in part {
+                let mut wires = all.select(range)?;
+                // Of a look-up that barely holds it takes two.
+                for _ in 0..2 {
+                    if !wires.expected().is_within(clean) {
+                        wires = server.lookup(&wires, &[&identity])?.remove(0);
+                    }
+                }
+                if !wires.expected().is_within(clean) {
+                    return mismatch(format!(
+                        "{ciphertexts:?} with errors that look-ups do not remove: fresh ones have \
+                         smaller errors"
+                    ));
+                }
+                digits.push(Some(wires));
+            }
+            let like = digits[0].clone().expect("just made");
+            parts.push(Part { digits, like });
+        }
+        Ok((parts, vec![State::Clean(most); form.digits]))
+    }
+
+    fn constants(_: &Inner<Self>, _: &[u8], _: usize, _: Form) -> Result<Held<Self>> {
+        mismatch("known values are made into arrays by integers over TFHE alone")
+    }
+
+    fn take(_: &Array<Self>, _: &[usize]) -> Result<Held<Self>> {
+        mismatch("elements are taken out of arrays by integers over TFHE alone")
+    }
+
+    fn download(array: &Array<Self>) -> Result<EncryptedNumbers> {
+        let server = &array.inner.server;
+        let mut all = Vec::new();
+        for part in array.words.iter() {
+            for (wires, state) in part.digits.iter().zip(&array.digits) {
+                let wires = match (wires, state) {
+                    (Some(wires), _) => wires.clone(),
+                    (None, State::Known(value)) => server.constant(*value, &part.like)?,
+                    (None, _) => return mismatch("a digit that is nowhere"),
+                };
+                all.push(server.download(&wires)?);
+            }
+        }
+        Ok(EncryptedNumbers::join(&all)?)
+    }
+
+    fn is_settled(_: &Array<Self>, _: Form) -> bool {
+        true
+    }
+
+    fn decrypt(
+        client: &ClientKey,
+        ciphertexts: &EncryptedNumbers,
+        count: usize,
+        form: Form,
+    ) -> Result<Option<Digits>> {
+        let numbers = Zeroizing::new(client.decrypt_integers(ciphertexts)?);
+        let range = 0..=i64::from(form.most());
+        // All are looked at alike, so that time does not tell which is wrong.
+        let wrong = numbers.iter().fold(0, |n, v| n + usize::from(!range.contains(v)));
+        let layout = Layout::new(count, ciphertexts.set().numbers(), form);
+        Ok((wrong == 0).then(|| layout.elements(&numbers)))
+    }
+
+    fn set(ciphertexts: &EncryptedNumbers) -> &DiscreteParameters {
+        ciphertexts.set()
+    }
+
+    fn key_of(ciphertexts: &EncryptedNumbers) -> Option<KeyId> {
+        Some(ciphertexts.key_id())
+    }
+
+    fn check(
+        ciphertexts: &EncryptedNumbers,
+        count: usize,
+        form: Form,
+    ) -> std::result::Result<(), String> {
+        let layout = Layout::new(count, ciphertexts.set().numbers(), form);
+        let found = (ciphertexts.len(), ciphertexts.numbers());
+        let wanted = (layout.ciphertexts(), layout.used());
+        if count == 0 || found != wanted {
+            return Err(format!(
+                "{} ciphertexts of {} numbers for {count} integers, which have {} of {}",
+                found.0, found.1, wanted.0, wanted.1
+            ));
+        }
+        let ((low, high), most) = (ciphertexts.range(), form.most());
+        if low < 0 || high > i64::from(most) {
+            return Err(format!("numbers from {low} to {high} where digits are from 0 to {most}"));
+        }
+        Ok(())
+    }
+
+    fn to_bytes(ciphertexts: &EncryptedNumbers, count: usize) -> Result<Vec<u8>> {
+        let mut bytes = (count as u64).to_le_bytes().to_vec();
+        bytes.extend(ciphertexts.to_bytes()?);
+        Ok(bytes)
+    }
+
+    fn from_bytes(
+        bytes: &[u8],
+        most: Option<(&DiscreteParameters, usize)>,
+        form: Form,
+    ) -> Result<(EncryptedNumbers, usize)> {
+        let Some((count, rest)) = bytes.split_first_chunk::<8>() else {
+            return Err(Error::Malformed("these bytes end before the number of integers".into()));
+        };
+        // More than any batch holds is no length.
+        let count = usize::try_from(u64::from_le_bytes(*count)).unwrap_or(usize::MAX);
+        let Some((set, most)) = most else {
+            return Ok((EncryptedNumbers::from_bytes(rest)?, count));
+        };
+        if count > most {
+            let why = format!("{count} integers, and there may be {most}");
+            return Err(Error::Malformed(why));
+        }
+        let ciphertexts = Layout::new(count, set.numbers(), form).ciphertexts();
+        Ok((EncryptedNumbers::from_bytes_for(set, ciphertexts, rest)?, count))
+    }
+}
+
+#[cfg(test)]
+mod tests;

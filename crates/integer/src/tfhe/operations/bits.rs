@@ -1,0 +1,193 @@
+//! Bit by bit: logic, choices and shifts.
+
+use crate::operation::{Logic, Move};
+use crate::tfhe::record::{Linear, Recorder};
+use crate::tfhe::{CONDITION, RADIX};
+
+/// Whether the highest digit is that of a number below 0.
+pub(super) fn is_negative_digit(digit: i32) -> bool {
+    digit >= RADIX / 2
+}
+
+/// Any function of two digits below 4.
+pub(super) fn of_two(
+    recorder: &mut Recorder,
+    a: &Linear,
+    b: &Linear,
+    f: impl Fn(i32, i32) -> i32,
+) -> Linear {
+    // One that is known needs no room, and adds no error.
+    match (a.value(), b.value()) {
+        (Some(a), _) => recorder.look_up(b, |b| f(a, b)),
+        (_, Some(b)) => recorder.look_up(a, |a| f(a, b)),
+        _ => recorder.look_up(&a.times(RADIX).plus(b), |x| f(x / RADIX, x % RADIX)),
+    }
+}
+
+pub(super) fn logic(
+    recorder: &mut Recorder,
+    logic: Logic,
+    a: &[Linear],
+    b: &[Linear],
+) -> Vec<Linear> {
+    a.iter().zip(b).map(|(a, b)| of_two(recorder, a, b, |a, b| logic.of(a, b))).collect()
+}
+
+/// NOT of every bit: no look-up.
+pub(super) fn not(digits: &[Linear]) -> Vec<Linear> {
+    digits.iter().map(|x| Linear::constant(RADIX - 1).minus(x)).collect()
+}
+
+/// Logic of conditions, which stand at 0 and 8: both make 16, opposite to none.
+pub(super) fn condition(recorder: &mut Recorder, logic: Logic, a: &Linear, b: &Linear) -> Linear {
+    let (x, known) = if a.value().is_some() { (b, a) } else { (a, b) };
+    match (logic, known.value()) {
+        // What a known one leaves of a condition: itself, its opposite, or nothing.
+        (Logic::And, Some(CONDITION)) | (Logic::Or | Logic::Xor, Some(0)) => x.clone(),
+        (Logic::And, Some(_)) => Linear::constant(0),
+        (Logic::Or, Some(_)) => Linear::constant(CONDITION),
+        (Logic::Xor, Some(_)) => not_condition(x),
+        (Logic::And, None) => {
+            recorder.look_up(&a.plus(b), |x| CONDITION * i32::from(x == 2 * CONDITION))
+        }
+        (Logic::Or, None) => recorder.look_up(&a.plus(b), |x| CONDITION * i32::from(x > 0)),
+        // The difference is -8, 0 or 8, in a half of the circle.
+        (Logic::Xor, None) => recorder.look_up(&a.minus(b), |x| CONDITION * i32::from(x != 0)),
+    }
+}
+
+pub(super) fn not_condition(x: &Linear) -> Linear {
+    Linear::constant(CONDITION).minus(x)
+}
+
+/// `condition ? a : b` of digits below 4: b, and what a is more than that where the condition
+/// holds. The difference is from -3 to 3, and 8 away from that with the condition, so that one
+/// look-up sees both.
+pub(super) fn select(
+    recorder: &mut Recorder,
+    condition: &Linear,
+    a: &[Linear],
+    b: &[Linear],
+) -> Vec<Linear> {
+    match condition.value() {
+        Some(0) => return b.to_vec(),
+        Some(_) => return a.to_vec(),
+        None => {}
+    }
+    a.iter().zip(b).map(|(a, b)| select_digit(recorder, condition, a, b)).collect()
+}
+
+fn select_digit(recorder: &mut Recorder, condition: &Linear, a: &Linear, b: &Linear) -> Linear {
+    if a == b {
+        return a.clone();
+    }
+    let more = more(recorder, condition, a, b);
+    b.plus(&more).known(a.values().least().min(b.values().least()), a.most().max(b.most()))
+}
+
+/// `condition ? a - b : 0` of digits below 4.
+pub(super) fn more(recorder: &mut Recorder, condition: &Linear, a: &Linear, b: &Linear) -> Linear {
+    let x = a.minus(b).plus(condition);
+    recorder.look_up(&x, |x| if x >= RADIX { x - CONDITION } else { 0 })
+}
+
+/// `condition ? a : b` of conditions: two look-ups, of which one is 0; of known ones, less.
+pub(super) fn select_condition(
+    recorder: &mut Recorder,
+    condition: &Linear,
+    a: &Linear,
+    b: &Linear,
+) -> Linear {
+    let logic = self::condition;
+    match (a.value(), b.value()) {
+        (Some(0), _) => logic(recorder, Logic::And, &not_condition(condition), b),
+        (Some(_), _) => logic(recorder, Logic::Or, condition, b),
+        (None, Some(0)) => logic(recorder, Logic::And, condition, a),
+        (None, Some(_)) => logic(recorder, Logic::Or, &not_condition(condition), a),
+        (None, None) => {
+            let a = logic(recorder, Logic::And, condition, a);
+            let b = logic(recorder, Logic::And, &not_condition(condition), b);
+            a.plus(&b).known(0, CONDITION)
+        }
+    }
+}
+
+/// What comes in from the left where bits move right: a digit of signs, or 0.
+fn fill(recorder: &mut Recorder, digits: &[Linear], signed: bool) -> Linear {
+    if !signed {
+        return Linear::constant(0);
+    }
+    let top = &digits[digits.len() - 1];
+    recorder.look_up(top, |x| (RADIX - 1) * i32::from(is_negative_digit(x)))
+}
+
+/// Digits moved by a number of digits below theirs: no look-up.
+fn move_digits(digits: &[Linear], how: Move, by: usize, fill: &Linear) -> Vec<Linear> {
+    let len = digits.len();
+    let from = |i: usize| match how {
+        Move::RotateLeft => Some((i + len - by) % len),
+        Move::RotateRight => Some((i + by) % len),
+        Move::ShiftLeft => i.checked_sub(by),
+        Move::ShiftRight => Some(i + by).filter(|&i| i < len),
+    };
+    let zero = Linear::constant(0);
+    let outside = if how.is_left() { &zero } else { fill };
+    (0..len).map(|i| from(i).map_or(outside, |i| &digits[i]).clone()).collect()
+}
+
+/// Digits moved by one bit: each from itself and its neighbour.
+fn move_bit(recorder: &mut Recorder, digits: &[Linear], how: Move, fill: &Linear) -> Vec<Linear> {
+    let neighbours = move_digits(digits, how, 1, fill);
+    let bit = |digit: i32, neighbour: i32| match how.is_left() {
+        true => 2 * digit % RADIX + neighbour / 2,
+        false => digit / 2 + RADIX / 2 * (neighbour % 2),
+    };
+    digits.iter().zip(&neighbours).map(|(x, y)| of_two(recorder, x, y, bit)).collect()
+}
+
+/// Digits below 4 moved by a number of bits below theirs.
+pub(super) fn move_bits(
+    recorder: &mut Recorder,
+    digits: &[Linear],
+    how: Move,
+    bits: usize,
+    signed: bool,
+) -> Vec<Linear> {
+    let fill = fill(recorder, digits, signed && how == Move::ShiftRight);
+    let moved = move_digits(digits, how, bits / 2, &fill);
+    if bits.is_multiple_of(2) { moved } else { move_bit(recorder, &moved, how, &fill) }
+}
+
+/// Digits below 4 moved by an encrypted number of bits, a choice a bit: modulo the width, or, of
+/// shifts and widths that are no power of two, modulo the next power of two.
+pub(super) fn move_by(
+    recorder: &mut Recorder,
+    digits: &[Linear],
+    how: Move,
+    amount: &[Linear],
+    signed: bool,
+) -> Vec<Linear> {
+    let fill = fill(recorder, digits, signed && how == Move::ShiftRight);
+    let mut result = digits.to_vec();
+    let width = 2 * digits.len();
+    let bits = match how.turns() && !width.is_power_of_two() {
+        // Every bit turns by something else.
+        true => 2 * amount.len(),
+        false => width.next_power_of_two().ilog2() as usize,
+    };
+    for bit in 0..bits {
+        let Some(digit) = amount.get(bit / 2) else { break };
+        let condition = recorder.look_up(digit, |x| CONDITION * (x >> (bit % 2) & 1));
+        let moved = match bit {
+            0 => move_bit(recorder, &result, how, &fill),
+            // An even number of bits, also of what is left of it by the width.
+            _ => move_digits(&result, how, ((1u128 << bit) % width as u128) as usize / 2, &fill),
+        };
+        result = select(recorder, &condition, &moved, &result);
+        // A stage reads two digits of the one before, whose inputs may be one, and a condition.
+        if result.iter().any(|x| 2 * recorder.norm(x) + 3 > recorder.budget()) {
+            result = result.iter().map(|x| recorder.refresh(x)).collect();
+        }
+    }
+    result
+}

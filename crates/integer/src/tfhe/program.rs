@@ -1,0 +1,278 @@
+//! A recorded operation, made ready to run: levels of look-ups, and places for their results.
+
+use crate::tfhe::record::{DigitState, Kind, Linear, Node, Recorder, Table};
+use std::collections::{BTreeMap, HashMap};
+
+/// Where a digit is while a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Input {
+        operand: usize,
+        digit: usize,
+    },
+    /// Scratch.
+    Slot(u32),
+    Output {
+        output: usize,
+        digit: usize,
+    },
+}
+
+/// One look-up or sum of every element of the arrays.
+#[derive(Clone, Debug)]
+pub(crate) struct Instruction {
+    pub operands: Vec<(Place, i32)>,
+    pub constant: i32,
+    /// Which table; none of a sum.
+    pub table: Option<usize>,
+    pub place: Place,
+    /// What the sum may be.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests hold programs to it"))]
+    pub values: crate::tfhe::record::Values,
+}
+
+/// A list of independent instructions, all look-ups or all sums.
+pub(crate) type Step = Vec<Instruction>;
+
+/// An operation as steps.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub steps: Vec<Step>,
+    pub tables: Vec<Table>,
+    /// Scratch places of an element.
+    pub slots: u32,
+    /// What is known of the digits of each result.
+    pub outputs: Vec<Vec<DigitState>>,
+    /// How many look-ups read a sum of each norm.
+    pub norms: BTreeMap<u32, usize>,
+    pub levels: usize,
+}
+
+impl Program {
+    pub fn look_ups(&self) -> usize {
+        self.norms.values().sum()
+    }
+
+    /// Makes steps of what was recorded and leads to `outputs`; the rest is left out.
+    pub fn new(mut recorder: Recorder, outputs: &[Vec<Linear>]) -> Self {
+        let outputs: Vec<Vec<Linear>> = outputs
+            .iter()
+            .map(|digits| digits.iter().map(|x| recorder.few_terms(x)).collect())
+            .collect();
+        let states = outputs
+            .iter()
+            .map(|digits| {
+                let state =
+                    |x: &Linear| DigitState { values: x.values(), norm: recorder.norm(x).max(1) };
+                digits.iter().map(state).collect()
+            })
+            .collect();
+        let nodes = &recorder.nodes;
+        let used = used(nodes, &outputs);
+        let order = order(nodes, &used);
+        let mut places = Places::new(nodes, &outputs, &order);
+        let mut program = Self {
+            steps: Vec::with_capacity(order.len() + 1),
+            tables: Vec::new(),
+            slots: 0,
+            outputs: states,
+            norms: BTreeMap::new(),
+            levels: used.iter().map(|&i| nodes[i as usize].depth).max().unwrap_or(0),
+        };
+        let mut tables = HashMap::new();
+        for (time, step) in order.iter().enumerate() {
+            let instructions = step.iter().map(|&node| {
+                let (x, table) = match &nodes[node as usize].kind {
+                    Kind::LookUp { x, table } => {
+                        *program.norms.entry(recorder.norm(x)).or_insert(0) += 1;
+                        let new = tables.len();
+                        let index = *tables.entry(table.clone()).or_insert(new);
+                        if index == new {
+                            program.tables.push(table.clone());
+                        }
+                        (x, Some(index))
+                    }
+                    Kind::Sum { x } => (x, None),
+                    Kind::Input { .. } => unreachable!("inputs are in no step"),
+                };
+                places.instruction(x, table, node, time)
+            });
+            let instructions = instructions.collect();
+            places.free(time);
+            program.steps.push(instructions);
+        }
+        let last = places.outputs(&outputs);
+        if !last.is_empty() {
+            program.steps.push(last);
+        }
+        program.slots = places.slots;
+        program
+    }
+
+    /// Runs the program on plain digits, with every sum held to the values that it was recorded
+    /// with.
+    #[cfg(test)]
+    pub fn simulate(&self, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
+        let mut slots = vec![0; self.slots as usize];
+        let mut outputs: Vec<Vec<i32>> = self.outputs.iter().map(|o| vec![0; o.len()]).collect();
+        for step in &self.steps {
+            let run = |i: &Instruction| {
+                let value = |place: Place| match place {
+                    Place::Input { operand, digit } => inputs[operand][digit],
+                    Place::Slot(slot) => slots[slot as usize],
+                    Place::Output { output, digit } => outputs[output][digit],
+                };
+                let x =
+                    i.operands.iter().map(|&(place, w)| value(place) * w).sum::<i32>() + i.constant;
+                // Sums of sums are checked where they are looked up.
+                match i.table {
+                    Some(table) => {
+                        assert!(i.values.contains(x), "{x} is none of {:?}", i.values);
+                        self.tables[table].result(x)
+                    }
+                    None => x,
+                }
+            };
+            let results: Vec<i32> = step.iter().map(run).collect();
+            for (i, result) in step.iter().zip(results) {
+                match i.place {
+                    Place::Slot(slot) => slots[slot as usize] = result,
+                    Place::Output { output, digit } => outputs[output][digit] = result,
+                    Place::Input { .. } => unreachable!("inputs are not written"),
+                }
+            }
+        }
+        for (states, digits) in self.outputs.iter().zip(&outputs) {
+            for (state, &digit) in states.iter().zip(digits) {
+                assert!(state.values.contains(digit), "{digit} is none of {:?}", state.values);
+            }
+        }
+        outputs
+    }
+}
+
+fn terms(node: &Node) -> &[(u32, i32)] {
+    match &node.kind {
+        Kind::Input { .. } => &[],
+        Kind::LookUp { x, .. } | Kind::Sum { x } => x.terms(),
+    }
+}
+
+/// The look-ups and sums that outputs are made of.
+fn used(nodes: &[Node], outputs: &[Vec<Linear>]) -> Vec<u32> {
+    let mut is_used = vec![false; nodes.len()];
+    for x in outputs.iter().flatten() {
+        x.terms().iter().for_each(|&(i, _)| is_used[i as usize] = true);
+    }
+    // Terms of a node come before it.
+    for i in (0..nodes.len()).rev().filter(|&i| !matches!(nodes[i].kind, Kind::Input { .. })) {
+        if is_used[i] {
+            terms(&nodes[i]).iter().for_each(|&(j, _)| is_used[j as usize] = true);
+        }
+    }
+    let is_step = |&i: &usize| is_used[i] && !matches!(nodes[i].kind, Kind::Input { .. });
+    (0..nodes.len()).filter(is_step).map(|i| i as u32).collect()
+}
+
+/// Look-ups of each depth, then sums of the same, those that read others later.
+fn order(nodes: &[Node], used: &[u32]) -> Vec<Vec<u32>> {
+    let mut steps: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
+    for &i in used {
+        let node = &nodes[i as usize];
+        let stage = if matches!(node.kind, Kind::Sum { .. }) { node.stage } else { 0 };
+        steps.entry((node.depth, stage)).or_default().push(i);
+    }
+    steps.into_values().collect()
+}
+
+/// Places by lifetime: one is free again after the step that reads it last.
+struct Places {
+    of: HashMap<u32, Place>,
+    /// Step after which nobody reads a node.
+    last: HashMap<u32, usize>,
+    /// Slots to be free after each step.
+    ends: Vec<Vec<u32>>,
+    free: Vec<u32>,
+    slots: u32,
+}
+
+impl Places {
+    fn new(nodes: &[Node], outputs: &[Vec<Linear>], order: &[Vec<u32>]) -> Self {
+        let mut of = HashMap::new();
+        for (i, node) in nodes.iter().enumerate() {
+            if let Kind::Input { operand, digit, .. } = node.kind {
+                of.insert(i as u32, Place::Input { operand, digit });
+            }
+        }
+        let mut last = HashMap::new();
+        for (time, step) in order.iter().enumerate() {
+            for &node in step {
+                terms(&nodes[node as usize]).iter().for_each(|&(i, _)| {
+                    last.insert(i, time);
+                });
+            }
+        }
+        // What is an output as it is goes to its place at once, and stays there.
+        for (output, digits) in outputs.iter().enumerate() {
+            for (digit, x) in digits.iter().enumerate() {
+                if let ([(node, 1)], 0) = (x.terms(), x.constant_term()) {
+                    of.entry(*node).or_insert(Place::Output { output, digit });
+                }
+            }
+        }
+        for x in outputs.iter().flatten() {
+            x.terms().iter().for_each(|&(i, _)| {
+                last.insert(i, order.len());
+            });
+        }
+        Self { of, last, ends: vec![Vec::new(); order.len() + 1], free: Vec::new(), slots: 0 }
+    }
+
+    fn instruction(
+        &mut self,
+        x: &Linear,
+        table: Option<usize>,
+        node: u32,
+        time: usize,
+    ) -> Instruction {
+        let place = match self.of.get(&node) {
+            Some(&place) => place,
+            None => {
+                let slot = self.free.pop().unwrap_or_else(|| {
+                    self.slots += 1;
+                    self.slots - 1
+                });
+                self.ends[self.last[&node].max(time)].push(slot);
+                self.of.insert(node, Place::Slot(slot));
+                Place::Slot(slot)
+            }
+        };
+        self.of_sum(x, table, place)
+    }
+
+    fn of_sum(&self, x: &Linear, table: Option<usize>, place: Place) -> Instruction {
+        let operands = x.terms().iter().map(|&(i, w)| (self.of[&i], w)).collect();
+        Instruction { operands, constant: x.constant_term(), table, place, values: x.values() }
+    }
+
+    fn free(&mut self, time: usize) {
+        let ended = std::mem::take(&mut self.ends[time]);
+        self.free.extend(ended);
+    }
+
+    /// What is left to do for outputs: sums, constants, copies.
+    fn outputs(&self, outputs: &[Vec<Linear>]) -> Vec<Instruction> {
+        let mut left = Vec::new();
+        for (output, digits) in outputs.iter().enumerate() {
+            for (digit, x) in digits.iter().enumerate() {
+                let place = Place::Output { output, digit };
+                let is_there = matches!((x.terms(), x.constant_term()), ([(node, 1)], 0)
+                    if self.of[node] == place);
+                if !is_there {
+                    left.push(self.of_sum(x, None, place));
+                }
+            }
+        }
+        left
+    }
+}
