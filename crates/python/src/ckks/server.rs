@@ -145,6 +145,13 @@ impl CkksServerKey {
         self.0.key.memory().device_bytes
     }
 
+    /// Waits until the device has all kernels that it keeps, where it begins with others while
+    /// these are compiled; how many it waited for. From the next call on it is as fast as it gets.
+    fn settle(&self, py: Python<'_>) -> PyResult<usize> {
+        let loaded = Arc::clone(&self.0);
+        wait(py, move || loaded.key.engine().settle())
+    }
+
     /// The vectors on this device, where they stay until nothing refers to them.
     fn upload(
         &self,

@@ -181,6 +181,13 @@ impl DiscreteServerKey {
         )))
     }
 
+    /// Waits until the device has all kernels that it keeps, where it begins with others while
+    /// these are compiled; how many it waited for. From the next call on it is as fast as it gets.
+    fn settle(&self, py: Python<'_>) -> PyResult<usize> {
+        let loaded = Arc::clone(&self.0);
+        wait(py, move || loaded.key().ckks().engine().settle())
+    }
+
     /// Waits until all work on the device is done.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let loaded = Arc::clone(&self.0);

@@ -141,6 +141,13 @@ impl IntegerServerKey {
         integers.get().on_device(py, &self.0)
     }
 
+    /// Waits until the device has all kernels that it keeps, where it begins with others while
+    /// these are compiled; how many it waited for. From the next call on it is as fast as it gets.
+    fn settle(&self, py: Python<'_>) -> PyResult<usize> {
+        let loaded = Arc::clone(&self.0);
+        wait(py, move || loaded.integers.server().engine().settle())
+    }
+
     /// Waits until all work on the device is done.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let loaded = Arc::clone(&self.0);

@@ -334,6 +334,13 @@ impl ServerKey {
         Ok(self.0.key.limit_failure(log2_failure).map_err(Failure::from)?)
     }
 
+    /// Waits until the device has all kernels that it keeps, where it begins with others while
+    /// these are compiled; how many it waited for. From the next call on it is as fast as it gets.
+    fn settle(&self, py: Python<'_>) -> PyResult<usize> {
+        let loaded = Arc::clone(&self.0);
+        wait(py, move || loaded.key.engine().settle())
+    }
+
     /// The ciphertexts on this device, where they stay until nothing refers to them.
     fn upload(&self, py: Python<'_>, ciphertexts: The<'_, Ciphertexts>) -> PyResult<Ciphertexts> {
         self.upload_words(py, ciphertexts.get())
