@@ -25,24 +25,21 @@ pub struct CpuBackend {
 impl CpuBackend {
     /// The CPU with as many threads as rayon's global pool has.
     pub fn new() -> Self {
-        let info = DeviceInfo {
-            id: "cpu".into(),
-            name: processor_name(),
-            kind: DeviceKind::Cpu,
-            transforms: vec![Transform::Fft, Transform::Ntt],
-            limits: DeviceLimits {
-                workgroup_memory_bytes: usize::MAX,
-                workgroup_threads: 1,
-                subgroup_threads: 1,
-                binding_bytes: u64::MAX,
-                multiprocessors: rayon::current_num_threads(),
-            },
-            software: false,
-            notes: vec![
-                format!("{} threads", rayon::current_num_threads()),
-                format!("f64 FFT on {}", crate::bootstrap::fast::instruction_set()),
-            ],
+        let threads = rayon::current_num_threads();
+        let limits = DeviceLimits {
+            workgroup_memory_bytes: usize::MAX,
+            workgroup_threads: 1,
+            subgroup_threads: 1,
+            binding_bytes: u64::MAX,
+            multiprocessors: threads,
         };
+        let notes = [
+            format!("{threads} threads"),
+            format!("f64 FFT on {}", crate::bootstrap::fast::instruction_set()),
+        ];
+        let info = DeviceInfo::new("cpu", processor_name(), DeviceKind::Cpu, limits)
+            .with_transforms([Transform::Fft, Transform::Ntt])
+            .with_notes(notes);
         Self { info }
     }
 }

@@ -35,23 +35,16 @@ fn info(ordinal: usize, facts: &GpuFacts) -> DeviceInfo {
     } else {
         [Transform::Ntt, Transform::Fft]
     };
-    DeviceInfo {
-        id: format!("cuda:{ordinal}"),
-        name: facts.name.clone(),
-        kind: DeviceKind::Cuda,
-        transforms: transforms.to_vec(),
-        limits: facts.limits.clone(),
-        software: false,
-        notes: vec![
-            format!("compute capability {}.{}", facts.capability / 10, facts.capability % 10),
-            format!(
-                "driver for CUDA {}.{}",
-                facts.driver_version / 1000,
-                facts.driver_version % 1000 / 10
-            ),
-            format!("{} MiB of memory", facts.memory_bytes >> 20),
-        ],
-    }
+    let driver = facts.driver_version;
+    let notes = [
+        format!("compute capability {}.{}", facts.capability / 10, facts.capability % 10),
+        format!("driver for CUDA {}.{}", driver / 1000, driver % 1000 / 10),
+        format!("{} MiB of memory", facts.memory_bytes >> 20),
+    ];
+    let (id, limits) = (format!("cuda:{ordinal}"), facts.limits.clone());
+    DeviceInfo::new(id, facts.name.clone(), DeviceKind::Cuda, limits)
+        .with_transforms(transforms)
+        .with_notes(notes)
 }
 
 impl CudaBackend {

@@ -20,21 +20,17 @@ impl EmulatedBackend {
     /// [`NoDevice`](girih_backend::BackendError::NoDevice) where no C++ compiler is found
     /// (`CXX`, else `c++`).
     pub fn new() -> Result<Self> {
-        let info = DeviceInfo {
-            id: "cuda:emulated".into(),
-            name: "CUDA kernels on the host".into(),
-            kind: DeviceKind::Cuda,
-            transforms: vec![Transform::Ntt, Transform::Fft],
-            limits: DeviceLimits {
-                workgroup_memory_bytes: 227 * 1024,
-                workgroup_threads: 1024,
-                subgroup_threads: 32,
-                binding_bytes: u64::MAX,
-                multiprocessors: 132,
-            },
-            software: true,
-            notes: Vec::new(),
+        let limits = DeviceLimits {
+            workgroup_memory_bytes: 227 * 1024,
+            workgroup_threads: 1024,
+            subgroup_threads: 32,
+            binding_bytes: u64::MAX,
+            multiprocessors: 132,
         };
+        let (id, name) = ("cuda:emulated", "CUDA kernels on the host");
+        let info = DeviceInfo::new(id, name, DeviceKind::Cuda, limits)
+            .with_transforms([Transform::Ntt, Transform::Fft])
+            .with_software(true);
         let mut opened = Opened::new(info, Arc::new(Emulated::new()?), MAX_CLUSTER);
         // A test means the kernels of its own shapes, unless it says otherwise.
         opened.poly.knobs.specialise = Specialise::Now;

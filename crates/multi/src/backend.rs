@@ -78,26 +78,18 @@ fn joined(members: &[Arc<dyn Backend>]) -> DeviceInfo {
     } else {
         infos.iter().map(|i| i.name.as_str()).collect::<Vec<_>>().join(" + ")
     };
-    DeviceInfo {
-        id: infos.iter().map(|i| i.id.as_str()).collect::<Vec<_>>().join("+"),
-        name,
-        kind: first.kind,
-        transforms: first
-            .transforms
-            .iter()
-            .copied()
-            .filter(|t| infos.iter().all(|i| i.transforms.contains(t)))
-            .collect(),
-        limits: DeviceLimits {
-            multiprocessors: infos.iter().map(|i| i.limits.multiprocessors).sum(),
-            ..first.limits.clone()
-        },
-        software: infos.iter().any(|i| i.software),
-        notes: infos
-            .iter()
-            .flat_map(|i| i.notes.iter().map(|note| format!("{}: {note}", i.id)))
-            .collect(),
-    }
+    let id = infos.iter().map(|i| i.id.as_str()).collect::<Vec<_>>().join("+");
+    let limits = DeviceLimits {
+        multiprocessors: infos.iter().map(|i| i.limits.multiprocessors).sum(),
+        ..first.limits.clone()
+    };
+    let of_all = |t: &Transform| infos.iter().all(|i| i.transforms.contains(t));
+    let transforms: Vec<Transform> = first.transforms.iter().copied().filter(of_all).collect();
+    let notes = infos.iter().flat_map(|i| i.notes.iter().map(|note| format!("{}: {note}", i.id)));
+    DeviceInfo::new(id, name, first.kind, limits)
+        .with_transforms(transforms)
+        .with_software(infos.iter().any(|i| i.software))
+        .with_notes(notes.collect::<Vec<_>>())
 }
 
 fn alike(infos: &[&DeviceInfo]) -> bool {

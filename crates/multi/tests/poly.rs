@@ -23,8 +23,8 @@ struct Watched {
 
 impl Watched {
     fn new(name: &str) -> Self {
-        let info = CpuBackend::new().info().clone();
-        let info = DeviceInfo { id: name.into(), name: "a host".into(), ..info };
+        let mut info = CpuBackend::new().info().clone();
+        (info.id, info.name) = (name.into(), "a host".into());
         Self { info, calls: Arc::default(), failing: Arc::default() }
     }
 

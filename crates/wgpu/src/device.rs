@@ -123,34 +123,31 @@ fn describe(
     limits: &wgpu::Limits,
 ) -> DeviceInfo {
     let info = adapter.get_info();
-    DeviceInfo {
-        id: id.to_string(),
-        name: name_of(info.clone()),
-        kind: DeviceKind::Wgpu,
-        transforms: vec![Transform::Ntt],
-        limits: DeviceLimits {
-            workgroup_memory_bytes: limits.max_compute_workgroup_storage_size as usize,
-            workgroup_threads: limits
-                .max_compute_invocations_per_workgroup
-                .min(limits.max_compute_workgroup_size_x) as usize,
-            subgroup_threads: info.subgroup_max_size.max(1) as usize,
-            binding_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
-            // wgpu does not tell; a few hundred workgroups fill any GPU of today.
-            multiprocessors: 1,
+    let limits = DeviceLimits {
+        workgroup_memory_bytes: limits.max_compute_workgroup_storage_size as usize,
+        workgroup_threads: limits
+            .max_compute_invocations_per_workgroup
+            .min(limits.max_compute_workgroup_size_x) as usize,
+        subgroup_threads: info.subgroup_max_size.max(1) as usize,
+        binding_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
+        // wgpu does not tell; a few hundred workgroups fill any GPU of today.
+        multiprocessors: 1,
+    };
+    let notes = [
+        format!("{} through {:?}", info.driver, info.backend),
+        info.driver_info.clone(),
+        format!("profile {profile}"),
+        format!("subgroups of {} to {}", info.subgroup_min_size, info.subgroup_max_size),
+        if adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
+            "timelines by timestamps".into()
+        } else {
+            NO_TIMESTAMPS.into()
         },
-        software: info.device_type == wgpu::DeviceType::Cpu,
-        notes: vec![
-            format!("{} through {:?}", info.driver, info.backend),
-            info.driver_info.clone(),
-            format!("profile {profile}"),
-            format!("subgroups of {} to {}", info.subgroup_min_size, info.subgroup_max_size),
-            if adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
-                "timelines by timestamps".into()
-            } else {
-                NO_TIMESTAMPS.into()
-            },
-        ],
-    }
+    ];
+    DeviceInfo::new(id, name_of(info.clone()), DeviceKind::Wgpu, limits)
+        .with_transforms([Transform::Ntt])
+        .with_software(info.device_type == wgpu::DeviceType::Cpu)
+        .with_notes(notes)
 }
 
 fn profile_of(adapter: &wgpu::Adapter, asked: Option<Profile>) -> Profile {

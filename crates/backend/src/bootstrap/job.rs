@@ -300,27 +300,11 @@ pub fn validate_table_range(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Gadget, KeyModulus, SecretKind};
-
-    fn shape() -> BootstrapShape {
-        BootstrapShape {
-            lwe_dimension: 4,
-            log2_lwe_modulus: 9,
-            polynomial_size: 256,
-            glwe_dimension: 1,
-            packing: 1,
-            secret: SecretKind::Binary,
-            grouping: 1,
-            gadget: Gadget::ClosestRepresentative { log2_base: 15, levels: 2 },
-            key_modulus: KeyModulus::Torus64,
-            log2_ks_modulus: 16,
-            log2_ks_base: 4,
-        }
-    }
+    use crate::bootstrap::synthetic::torus_shape;
 
     #[test]
     fn tables_replace_only_tables() {
-        let (shape, two) = (shape(), vec![0; 2 * 256]);
+        let (shape, two) = (torus_shape(256, 15, 2, 1), vec![0; 2 * 256]);
         assert!(validate_table_range(&shape, 3, 1, &two).is_ok());
         for (first, len, why) in [
             (2, 512, "2..4 are not among the 3"),
@@ -335,7 +319,7 @@ mod tests {
 
     #[test]
     fn ranges_are_whole_ciphertexts_within_the_store() {
-        let shape = shape();
+        let shape = torus_shape(256, 15, 2, 1);
         // Two halves of each of kN + r words.
         let len = 2 * 257;
         assert!(validate_range(&shape, 3, 1, 2 * len).is_ok());

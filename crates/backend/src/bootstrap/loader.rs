@@ -168,11 +168,8 @@ pub fn choose_plan(
     if options.untuned {
         return Ok((options.clone(), PlanSource::Model));
     }
-    let Some(path) = TunedPlans::path() else { return Ok((options.clone(), PlanSource::Model)) };
-    let (plans, note) = TunedPlans::read(&path)?;
-    if let Some(note) = note {
-        progress.note(&note);
-    }
+    let stored = TunedPlans::stored(progress)?;
+    let Some((plans, path)) = stored else { return Ok((options.clone(), PlanSource::Model)) };
     Ok(match plans.best(identity, shape, options.transform) {
         Some(best) => (best.options_as(&path)?, PlanSource::Tuned),
         None => (options.clone(), PlanSource::Model),

@@ -49,6 +49,29 @@ pub fn small_shape() -> BootstrapShape {
     }
 }
 
+/// A shape on the native torus that has one slot, few indices of which `grouping` make a step, and
+/// `levels` digits of `log2_base` bits; without security.
+pub fn torus_shape(
+    polynomial_size: usize,
+    log2_base: u32,
+    levels: usize,
+    grouping: usize,
+) -> BootstrapShape {
+    BootstrapShape {
+        lwe_dimension: 12,
+        log2_lwe_modulus: polynomial_size.ilog2() + 1,
+        polynomial_size,
+        glwe_dimension: 1,
+        packing: 1,
+        secret: SecretKind::Binary,
+        grouping,
+        gadget: Gadget::ClosestRepresentative { log2_base, levels },
+        key_modulus: KeyModulus::Torus64,
+        log2_ks_modulus: 16,
+        log2_ks_base: 4,
+    }
+}
+
 /// Uniform words in the place of keys.
 pub struct SyntheticKeys {
     shape: BootstrapShape,

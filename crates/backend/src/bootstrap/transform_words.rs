@@ -104,23 +104,7 @@ impl BootstrapShape {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    fn torus(size: usize, log2_base: u32, levels: usize, grouping: usize) -> BootstrapShape {
-        BootstrapShape {
-            lwe_dimension: 12,
-            log2_lwe_modulus: size.ilog2() + 1,
-            polynomial_size: size,
-            glwe_dimension: 1,
-            packing: 1,
-            secret: SecretKind::Binary,
-            grouping,
-            gadget: Gadget::ClosestRepresentative { log2_base, levels },
-            key_modulus: KeyModulus::Torus64,
-            log2_ks_modulus: 16,
-            log2_ks_base: 4,
-        }
-    }
+    use crate::bootstrap::synthetic::torus_shape as torus;
 
     #[test]
     fn three_primes_take_a_rounded_key_and_four_the_key_as_it_is() {

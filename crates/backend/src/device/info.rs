@@ -59,8 +59,9 @@ pub struct DeviceLimits {
     pub multiprocessors: usize,
 }
 
-/// One device of this machine.
+/// One device of this machine. A device makes its own by [`DeviceInfo::new`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// The name that opens it again: `cpu`, `wgpu:0`, `cuda:0`.
     pub id: String,
@@ -76,4 +77,45 @@ pub struct DeviceInfo {
     pub software: bool,
     /// Further facts worth printing, such as driver versions and instruction sets.
     pub notes: Vec<String>,
+}
+
+impl DeviceInfo {
+    /// A device of hardware that has nothing to note and runs no transform.
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        kind: DeviceKind,
+        limits: DeviceLimits,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            kind,
+            transforms: Vec::new(),
+            limits,
+            software: false,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The same with the transforms that it can run, best first.
+    #[must_use]
+    pub fn with_transforms(mut self, transforms: impl Into<Vec<Transform>>) -> Self {
+        self.transforms = transforms.into();
+        self
+    }
+
+    /// The same as a software stand-in for a GPU, or not.
+    #[must_use]
+    pub fn with_software(mut self, software: bool) -> Self {
+        self.software = software;
+        self
+    }
+
+    /// The same with further facts worth printing.
+    #[must_use]
+    pub fn with_notes(mut self, notes: impl Into<Vec<String>>) -> Self {
+        self.notes = notes.into();
+        self
+    }
 }

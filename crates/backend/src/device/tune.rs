@@ -6,7 +6,7 @@
 //! as types of their own.
 
 use crate::device::cache::{cache_folder, read_cache_file, write_cache_file};
-use crate::device::{BackendError, Result, Transform};
+use crate::device::{BackendError, Progress, Result, Transform};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,6 +108,20 @@ impl TunedPlans {
     /// The file that plans are kept in, where the system has a cache folder.
     pub fn path() -> Option<PathBuf> {
         Some(cache_folder()?.join("plans.json"))
+    }
+
+    /// Those that this machine keeps, and the file that holds them, where the system has a place
+    /// for one; what users should hear of it is noted.
+    ///
+    /// # Errors
+    /// As [`TunedPlans::read`].
+    pub fn stored(progress: &dyn Progress) -> Result<Option<(Self, PathBuf)>> {
+        let Some(path) = Self::path() else { return Ok(None) };
+        let (plans, note) = Self::read(&path)?;
+        if let Some(note) = note {
+            progress.note(&note);
+        }
+        Ok(Some((plans, path)))
     }
 
     /// Reads `path`; a file that is not there holds no plans. The second value is what to tell the

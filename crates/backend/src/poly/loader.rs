@@ -154,12 +154,8 @@ impl PolyOptions {
         if self.plan.is_some() || self.choices.keys().any(|name| name != SPECIALISE) {
             return Ok((self.clone(), PlanSource::Request));
         }
-        let path = if self.untuned { None } else { TunedPlans::path() };
-        let Some(path) = path else { return Ok((self.clone(), PlanSource::Model)) };
-        let (plans, note) = TunedPlans::read(&path)?;
-        if let Some(note) = note {
-            progress.note(&note);
-        }
+        let stored = if self.untuned { None } else { TunedPlans::stored(progress)? };
+        let Some((plans, path)) = stored else { return Ok((self.clone(), PlanSource::Model)) };
         Ok(match plans.best(identity, ring, None) {
             Some(best) => {
                 let mut best: Self = best.options_as(&path)?;

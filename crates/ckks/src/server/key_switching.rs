@@ -111,11 +111,7 @@ impl KeySwitching {
         set: &CkksParameters,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let Some(path) = TunedPlans::path() else { return Ok(Self::Hybrid) };
-        let (plans, note) = TunedPlans::read(&path)?;
-        if let Some(note) = note {
-            progress.note(&note);
-        }
+        let Some((plans, path)) = TunedPlans::stored(progress)? else { return Ok(Self::Hybrid) };
         Ok(Self::noted(&plans, &path, &device.identity(), set)?.unwrap_or_default())
     }
 }

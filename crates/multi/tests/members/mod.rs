@@ -15,7 +15,8 @@ pub struct Renamed(CpuBackend, DeviceInfo);
 impl Renamed {
     pub fn new(name: &str) -> Self {
         let cpu = CpuBackend::new();
-        let info = DeviceInfo { id: name.into(), name: name.into(), ..cpu.info().clone() };
+        let mut info = cpu.info().clone();
+        (info.id, info.name) = (name.into(), name.into());
         Self(cpu, info)
     }
 }

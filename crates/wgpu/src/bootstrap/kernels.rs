@@ -32,15 +32,7 @@ pub struct KernelVariant {
 
 /// A device to plan for where none is at hand.
 fn imagined(id: &str, name: &str, limits: DeviceLimits) -> DeviceInfo {
-    DeviceInfo {
-        id: id.into(),
-        name: name.into(),
-        kind: DeviceKind::Wgpu,
-        transforms: vec![Transform::Ntt],
-        limits,
-        software: false,
-        notes: Vec::new(),
-    }
+    DeviceInfo::new(id, name, DeviceKind::Wgpu, limits).with_transforms([Transform::Ntt])
 }
 
 /// The default limits of WebGPU: what a browser grants.

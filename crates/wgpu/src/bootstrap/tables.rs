@@ -264,30 +264,15 @@ fn inverse_pow2(x: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::{Profile, Target, Vendor, desktop_gpu};
-    use girih_backend::{BootstrapShape, Gadget, KeyModulus, PlanRequest, SecretKind};
-
-    fn torus(log2_base: u32, levels: usize, grouping: usize) -> BootstrapShape {
-        BootstrapShape {
-            lwe_dimension: 12,
-            log2_lwe_modulus: 12,
-            polynomial_size: 2048,
-            glwe_dimension: 1,
-            packing: 1,
-            secret: SecretKind::Binary,
-            grouping,
-            gadget: Gadget::ClosestRepresentative { log2_base, levels },
-            key_modulus: KeyModulus::Torus64,
-            log2_ks_modulus: 16,
-            log2_ks_base: 4,
-        }
-    }
+    use girih_backend::PlanRequest;
+    use girih_backend::bootstrap::synthetic::torus_shape;
 
     /// What `accumulate` of accumulator_torus.wgsl computes, in checked arithmetic, of the largest
     /// sums that a step may bring.
     #[test]
     fn the_largest_sums_come_back_modulo_2_to_the_64() {
         for (log2_base, levels, grouping) in [(23, 1, 1), (23, 1, 2), (23, 1, 3), (15, 2, 1)] {
-            let shape = torus(log2_base, levels, grouping);
+            let shape = torus_shape(2048, log2_base, levels, grouping);
             let request = PlanRequest::default();
             let (device, profile) = (&desktop_gpu(), Profile::Int64);
             let target = Target { device, vendor: Vendor::Nvidia, profile };

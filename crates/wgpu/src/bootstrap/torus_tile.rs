@@ -65,7 +65,7 @@ impl TorusTile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use girih_backend::{Gadget, KeyModulus, SecretKind};
+    use girih_backend::bootstrap::synthetic::torus_shape;
 
     #[test]
     fn sums_of_a_tile_fit_32_bits_whatever_the_base() {
@@ -73,16 +73,9 @@ mod tests {
             for digits in 1..=40 / log2_ks_base {
                 let shape = BootstrapShape {
                     lwe_dimension: 918,
-                    log2_lwe_modulus: 12,
-                    polynomial_size: 2048,
-                    glwe_dimension: 1,
-                    packing: 1,
-                    secret: SecretKind::Binary,
-                    grouping: 1,
-                    gadget: Gadget::ClosestRepresentative { log2_base: 23, levels: 1 },
-                    key_modulus: KeyModulus::Torus64,
                     log2_ks_modulus: log2_ks_base * digits,
                     log2_ks_base,
+                    ..torus_shape(2048, 23, 1, 1)
                 };
                 let tile = TorusTile::new(&shape);
                 let rows = (tile.indices * shape.ks_digits()) as i64;

@@ -204,15 +204,8 @@ fn rings_and_devices_that_cannot_are_refused() {
         binding_bytes: 0,
         multiprocessors: 1,
     };
-    let nothing = Nothing(DeviceInfo {
-        id: "nothing".into(),
-        name: "a device without families".into(),
-        kind: DeviceKind::Cpu,
-        transforms: Vec::new(),
-        limits,
-        software: true,
-        notes: Vec::new(),
-    });
+    let name = "a device without families";
+    let nothing = Nothing(DeviceInfo::new("nothing", name, DeviceKind::Cpu, limits));
     let error = why(PolyEngine::open(&nothing, ring(4)));
     assert!(error.contains("cannot run programs on polynomials"), "{error}");
     let good = ring(4);
