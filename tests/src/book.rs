@@ -11,7 +11,15 @@ const DOCS: &str = "docs";
 /// clients of TFHE-rs do is run by hand, `cargo xtask tfhe-rs`, and so is the service, `cargo xtask
 /// service`.
 const SAMPLES: [(&str, &[&str]); 2] = [
-    ("rust", &["crates/girih/examples/guide", "crates/service", "crates/tfhe-rs/examples"]),
+    (
+        "rust",
+        &[
+            "crates/girih/examples/guide",
+            "crates/girih/tests",
+            "crates/service",
+            "crates/tfhe-rs/examples",
+        ],
+    ),
     ("python", &["crates/python/examples"]),
 ];
 

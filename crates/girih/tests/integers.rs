@@ -3,6 +3,7 @@
 
 use girih::integer::{Engine, FheUint, Result};
 
+// ANCHOR: engine
 /// What a user writes once for any engine.
 fn clamped<E: Engine>(
     x: &FheUint<8, E>,
@@ -13,6 +14,7 @@ fn clamped<E: Engine>(
     let doubled = (&inside + &inside)?;
     Ok((inside.equal(most)?.select(&doubled, &inside)?, x.count_ones()?))
 }
+// ANCHOR_END: engine
 
 macro_rules! suite {
     ($name:ident, $scheme:ident, $set_of:path, $set:expr) => {

@@ -4,7 +4,7 @@
 //! | call | body | answer |
 //! |---|---|---|
 //! | `POST /keys` | `EvaluationKeys::to_bytes` | the name of the keys, in text |
-//! | `POST /keys/{name}/cap` | amounts and limits of 16 bits, two parts | amounts, bits: two parts |
+//! | `POST /keys/{name}/cap` | amounts and limits, 16 bits, two parts | amounts, bits: two parts |
 //!
 //! `cap` cuts amounts off at their limits, and says which were above. [`framing`] is how parts make
 //! one body.

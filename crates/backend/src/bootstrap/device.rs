@@ -98,10 +98,12 @@ pub trait BootstrapDevice: std::any::Any + Send + Sync {
     fn synchronize(&self) -> Waiting<'_, Result<()>>;
 
     /// Waits until all kernels are there that batches may choose from, and says how many were
-    /// waited for. Devices that begin without some ([`Specialise`](crate::Specialise)) implement it.
+    /// waited for. Devices that begin without some ([`Specialise`]) implement it.
     ///
     /// # Errors
     /// When a kernel cannot be compiled, or memory runs out.
+    ///
+    /// [`Specialise`]: crate::Specialise
     fn settle(&self) -> Result<usize> {
         Ok(0)
     }

@@ -75,7 +75,8 @@ macro_rules! checked {
 
             /// A known number on the left: the results of an operation on it and this array.
             fn after(&self, operation: Operation, value: $plain) -> Result<Vec<Self>> {
-                let arguments = [&Argument::Plain(Self::to_digits(value)?), &Argument::Array(&self.0)];
+                let known = Argument::Plain(Self::to_digits(value)?);
+                let arguments = [&known, &Argument::Array(&self.0)];
                 let results = self.0.inner.run(operation, $signed, &arguments)?;
                 Ok(results.into_iter().map(Self).collect())
             }
