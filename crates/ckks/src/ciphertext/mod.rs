@@ -98,8 +98,9 @@ impl Ciphertext {
         Ok(Self { set, key, level, scale, slots, noise, b, a })
     }
 
-    /// An encoded vector as a ciphertext at a level, without mask or error: whoever sees it reads it,
-    /// and any key decrypts it, although it goes by the name of one. No slot may exceed `magnitude`.
+    /// An encoded vector as a ciphertext at a level, without mask or error: whoever sees it reads
+    /// it, and any key decrypts it, although it goes by the name of one. No slot may exceed
+    /// `magnitude`.
     ///
     /// # Errors
     /// [`Error::Length`] for a plaintext of another degree, [`Error::Level`], and
