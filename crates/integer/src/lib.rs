@@ -53,10 +53,11 @@
 //!
 //! *Over TFHE* every look-up reads a sum whose norm (the square root of the sum of the squared
 //! weights) is at most 5, or what
-//! [`ServerKey::limit_failure`](girih_tfhe::ServerKey::limit_failure) admits; recording sees to
-//! it, with another look-up where an operand has too much. Errors of operands are taken for one and the same, since arrays may be made of each other. *In slots*
-//! every look-up is counted by the [`Forecast`](girih_discrete::Forecast) of the set, such that
-//! operations follow each other without end.
+//! [`ServerKey::limit_failure`](girih_tfhe::ServerKey::limit_failure) admits; recording sees to it,
+//! with another look-up where an operand has too much. Errors of operands are taken for one and the
+//! same, since arrays may be made of each other. *In slots* every look-up is counted by the
+//! [`Forecast`](girih_discrete::Forecast) of the set, such that operations follow each other
+//! without end.
 
 mod engine;
 mod error;
