@@ -168,9 +168,15 @@ fn serialized<S: 'static, T: 'static, E: Display + 'static>(
 
 impl Target {
     /// The same where a line comes before what ends with a checksum.
-    fn after_a_line(mut self) -> Self {
+    fn after_a_line(self) -> Self {
         let line = self.seeds.first().and_then(|seed| seed.iter().position(|&byte| byte == b'\n'));
-        self.sealed = line.map(|end| end + 1);
+        let end = line.map_or(0, |end| end + 1);
+        self.after(end)
+    }
+
+    /// Their checksum is over what comes after so many bytes.
+    fn after(mut self, bytes: usize) -> Self {
+        self.sealed = Some(bytes);
         self
     }
 }
@@ -201,6 +207,14 @@ fn switching_sets() -> Vec<SwitchingParameters> {
 fn discrete_sets() -> Vec<DiscreteParameters> {
     vec![DiscreteParameters::by_name("INSECURE_DISCRETE_1_N10").expect("built in")]
 }
+
+/// A small set for integers in slots.
+fn digit_sets() -> Vec<DiscreteParameters> {
+    vec![DiscreteParameters::by_name("INSECURE_DISCRETE_4_N10").expect("built in")]
+}
+
+/// Integers in slots.
+type Slotted = Encrypted<FheUint<8, girih_discrete::ServerKey>>;
 
 fn discrete_client(set: &DiscreteParameters) -> girih_discrete::ClientKey {
     girih_discrete::ClientKey::generate_seeded_for_tests(set, [1; 32]).expect("a checked set")
@@ -504,6 +518,18 @@ pub fn targets() -> Vec<Target> {
             |set, bytes| EncryptedNumbers::from_bytes_for(set, 1, bytes),
             EncryptedNumbers::to_bytes,
         ),
+        serialized(
+            "integers in slots",
+            digit_sets(),
+            |set| {
+                let numbers = Slotted::encrypt(&discrete_client(set), &[3u8, 200]);
+                numbers.expect("two numbers").to_bytes().expect("serializes")
+            },
+            Slotted::from_bytes,
+            |set, bytes| Slotted::from_bytes_for(set, 2000, bytes),
+            Slotted::to_bytes,
+        )
+        .after(b"girih 1 FheUint8 in slots\n".len() + 8),
         text(
             "parameter file for numbers",
             discrete_sets().iter().map(DiscreteParameters::to_toml).collect(),

@@ -37,7 +37,7 @@ fn slots(set: &DiscreteParameters, numbers: &[u32], below: u32) -> Result<Vec<Co
 
 /// Encrypts each vector of a batch, which are of one length. What is published of the numbers is
 /// what the caller says of them, `below`.
-fn batch<V: AsRef<[u32]>>(
+pub(crate) fn batch<V: AsRef<[u32]>>(
     set: &DiscreteParameters,
     numbers: &[V],
     below: u32,

@@ -186,6 +186,35 @@ macro_rules! suite {
             }
 
             #[test]
+            fn elements_and_known_numbers() -> girih::Result<()> {
+                let (x, z) = (unsigned(&A), signed(&C));
+                // Forwards, backwards, twice, and more than there were.
+                for elements in
+                    [&[0usize][..], &[2, 3, 4], &[5, 4, 3, 2, 1, 0], &[1, 1, 5, 0, 1, 5, 5]]
+                {
+                    let taken = toy().integers.take(&x, elements)?;
+                    let right = elements.iter().map(|&e| A[e]).collect();
+                    assert_eq!(down(&taken), wide(right), "{elements:?}");
+                }
+                let flags = toy().integers.take(&z.less(0i8)?, &[5, 1, 4])?;
+                assert_eq!(down(&flags), [true, true, false]);
+                let error = toy().integers.take(&x, &[6]).expect_err("six elements").to_string();
+                assert!(error.contains("element 6 of an array of 6"), "{error}");
+                let error = toy().integers.take(&x, &[]).expect_err("none").to_string();
+                assert!(error.contains("at least one"), "{error}");
+                let known: FheUint<8> = toy().integers.constants(&B)?;
+                assert_eq!(down(&known), wide(B.to_vec()));
+                assert_eq!(down(&(&x * &known)?), wide(of(&A, &B, u8::wrapping_mul)));
+                let all: FheBool = toy().integers.constants(&[true, false])?;
+                assert_eq!(down(&all.not()?), [false, true]);
+                assert_eq!(down(&all.xor(&all)?), [false, false]);
+                let sum = A.iter().fold(0, |sum: u8, &a| sum.wrapping_add(a));
+                assert_eq!(down(&x.sum_elements()?), [u128::from(sum)]);
+                assert_eq!(down(&toy().integers.take(&x.and(0u8)?, &[0, 3])?), [0, 0]);
+                Ok(())
+            }
+
+            #[test]
             fn order_and_choice() -> girih::Result<()> {
                 let (x, y) = (unsigned(&A), unsigned(&B));
                 assert_eq!(down(&x.less(&y)?), of(&A, &B, |a, b| a < b));

@@ -75,6 +75,35 @@ fn long_arrays_run_in_parts() {
     assert_eq!(t.down(&x.and(0u8).expect("in range")), vec![0; count]);
 }
 
+/// From and to every half and ciphertext, in arrays of several.
+#[test]
+fn elements_move_among_ciphertexts() {
+    let t = toy();
+    let numbers = t.client.set().numbers();
+    let count = 2 * numbers + 9;
+    let a: Vec<u8> = (0..count).map(|i| (i * i / 3 + i) as u8 % 4).collect();
+    let x: FheUint<2> = t.up(&a);
+    let half = numbers / 2;
+    for elements in [
+        vec![0, half - 1, half, numbers - 1, numbers, numbers + half + 1, count - 1],
+        (0..half + 5).map(|i| i + half - 2).collect(),
+        (0..numbers + 3).map(|i| i + 7).collect(),
+    ] {
+        let taken = t.integers.take(&x, &elements).expect("they are there");
+        let wanted: Vec<u128> = elements.iter().map(|&e| a[e].into()).collect();
+        assert_eq!(t.down(&taken), wanted);
+        // They go on as any others.
+        let next = taken.add(1u8).expect("in range");
+        assert_eq!(t.down(&next), wanted.iter().map(|v| (v + 1) % 4).collect::<Vec<_>>());
+    }
+    let known: FheUint<2> = t.integers.constants(&a).expect("in range");
+    assert_eq!(t.down(&known), a.iter().map(|&v| u128::from(v)).collect::<Vec<_>>());
+    let error = t.integers.constants::<FheUint<2>, u8>(&[4]).expect_err("too large").to_string();
+    assert!(error.contains("does not fit FheUint2"), "{error}");
+    let few: FheUint<4> = t.up(&[9u8; 40]);
+    assert_eq!(t.down(&few.sum_elements().expect("alike")), [9 * 40 % 16]);
+}
+
 #[test]
 fn sums_of_arrays() {
     let t = toy();

@@ -112,11 +112,12 @@ def residual():
 
 
 @pytest.mark.parametrize(
-    "name", ["INSECURE_CKKS_D35_N10", "INSECURE_CKKS_D40_30BIT_14_STC_FIRST_N10"]
+    ("name", "rows"),
+    [("INSECURE_CKKS_D35_N10", 2), ("INSECURE_CKKS_D40_30BIT_14_STC_FIRST_N10", 1)],
 )
-def test_residual_network(name):
-    # Two ciphertexts, the second with one image.
-    model = check(residual(), inputs(3, 8, 8), set=name, error=2**-8, count=3)
+def test_residual_network(name, rows):
+    # Two ciphertexts of all slots, the second with one image; and three of half of the slots.
+    model = check(residual(), inputs(3, 8, 8), set=name, error=2**-8, count=3, rows=rows)
     # One before each ReLU but the first.
     assert model.bootstrappings == 4
     assert len(model.program.stages) == 7

@@ -1,5 +1,7 @@
 //! Ciphertexts on the host.
 
+use crate::encoder::Plaintext;
+use crate::host::HostRing;
 use crate::noise::{DEVIATIONS, Noise, NoiseModel};
 use crate::{CkksParameters, Error, Result, error, wire};
 use girih_rlwe::KeyId;
@@ -94,6 +96,38 @@ impl Ciphertext {
         }
         let CiphertextHeader { set, key, level, scale, slots, noise } = header;
         Ok(Self { set, key, level, scale, slots, noise, b, a })
+    }
+
+    /// An encoded vector as a ciphertext at a level, without mask or error: whoever sees it reads it,
+    /// and any key decrypts it, although it goes by the name of one. No slot may exceed `magnitude`.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for a plaintext of another degree, [`Error::Level`], and
+    /// [`Error::Magnitude`].
+    pub fn trivial(
+        set: &CkksParameters,
+        key: KeyId,
+        plaintext: &Plaintext,
+        level: usize,
+        magnitude: f64,
+    ) -> Result<Self> {
+        set.check_level("a known vector", level)?;
+        plaintext.check_within(magnitude)?;
+        let (degree, found) = (set.degree(), plaintext.coefficients().len());
+        if found != degree {
+            let rule = format!("the set has {degree}");
+            return Err(Error::Length { what: "coefficients of a plaintext", found, rule });
+        }
+        let host = HostRing::new(set);
+        let base = set.chain().base(level);
+        let mut b = vec![0; base.len() * degree];
+        for (limb, position) in b.chunks_exact_mut(degree).zip(base) {
+            host.evaluations(position, plaintext.coefficients(), limb);
+        }
+        let a = vec![0; b.len()];
+        let (scale, slots, noise) = (plaintext.scale(), plaintext.slots(), Noise::exact(magnitude));
+        let header = CiphertextHeader { set: set.clone(), key, level, scale, slots, noise };
+        Self::from_parts(header, b, a)
     }
 
     /// Everything but the limbs.

@@ -9,7 +9,7 @@ use girih_ckks::program::{
 };
 use girih_ckks::{Complex64, Encoder, KeyRange};
 use num_bigint::BigInt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The levels, labels and matrices of a look-up, made once for tables of so many levels.
@@ -130,6 +130,21 @@ fn bottom(chain: &Chain) -> Result<f64> {
     let base = chain.level(0)?;
     let prime = base.primes().first().copied().unwrap_or_default();
     Ok(f64::from(chain.ring().primes[usize::from(prime)].value()))
+}
+
+/// Rotations by amounts of slots for which the keys of a set serve at the level of wires: those to
+/// slots, which are used above it.
+///
+/// # Errors
+/// None for a checked set.
+pub fn rotations(set: &DiscreteParameters) -> Result<Vec<usize>> {
+    let slots = set.ckks().slots();
+    let mut all = BTreeSet::new();
+    for group in groups(slots, set.to_slots(), true)? {
+        let used = |k: usize| group.stored[k].is_some();
+        all.extend(steps(&group, slots).rotations(group.stored.len(), used));
+    }
+    Ok(all.into_iter().collect())
 }
 
 impl LookupPlan {

@@ -8,5 +8,5 @@
 mod lookup;
 mod polynomial;
 
-pub use lookup::{Exponential, LookupPlan, Slots, key_ranges};
+pub use lookup::{Exponential, LookupPlan, Slots, key_ranges, rotations};
 pub use polynomial::{Evaluator, Terms, powers};

@@ -76,6 +76,7 @@ impl ServerKey {
             weights: first.weights.iter().map(|w| w * factor).collect(),
             constant: constant.rem_euclid(i64::from(tables.modulus)) * factor,
             tables: tables.all.iter().map(|t| (t.values().to_vec(), t.order_of())).collect(),
+            ..Kind::default()
         };
         let recording = self.recording(kind, &tables.all)?;
         let used = |(wires, (sum, _)): (&Vec<_>, &(Sum, _))| {

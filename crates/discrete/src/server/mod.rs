@@ -2,6 +2,7 @@
 
 mod gates;
 mod lookups;
+mod moves;
 mod recordings;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,8 @@ pub struct ServerKey {
     encoder: Encoder,
     plans: Mutex<HashMap<usize, Arc<LookupPlan>>>,
     kept: Mutex<Kept>,
+    /// The last rotation on the way to each one, when first asked for.
+    steps: Mutex<Vec<usize>>,
     forecast: Forecast,
     limit: Mutex<f64>,
 }
@@ -85,6 +88,7 @@ impl ServerKey {
             chain,
             plans: Mutex::default(),
             kept: Mutex::default(),
+            steps: Mutex::default(),
             limit: Mutex::new(DEFAULT_LIMIT),
         })
     }
@@ -263,7 +267,7 @@ impl ServerKey {
     /// numbers that may leave 2^40; [`Error::Ckks`] for batches of another server key.
     pub fn sum(&self, terms: &[(i64, &Wires)], constant: i64) -> Result<Wires> {
         let sum = self.weighted(terms, constant)?;
-        let kind = Kind { weights: sum.weights.clone(), constant, tables: Vec::new() };
+        let kind = Kind { weights: sum.weights.clone(), constant, ..Kind::default() };
         let ciphertexts = self.recording(kind, &[])?.run(&Self::used(terms))?.remove(0);
         Ok(Wires {
             ciphertexts,

@@ -9,12 +9,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a recording computes: weights of its inputs, a constant, and tables of the sum, if any,
-/// with the factor that brings the sum to the modulus of the set.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// with the factor that brings the sum to the modulus of the set; or how the sum moves.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     pub weights: Vec<i64>,
     pub constant: i64,
     pub tables: Vec<(Vec<i64>, u32)>,
+    /// Rotations, one after the other.
+    pub route: Vec<usize>,
+    /// Products with i after that.
+    pub turns: usize,
 }
 
 /// The recordings used last.
@@ -69,7 +73,13 @@ impl ServerKey {
         let recording = self.ckks.record_program(&inputs, |recorder, inputs| {
             let terms: Vec<_> =
                 kind.weights.iter().zip(inputs).map(|(&weight, &x)| (weight, x)).collect();
-            let sum = LookupPlan::sum(recorder, &terms, kind.constant)?;
+            let mut sum = LookupPlan::sum(recorder, &terms, kind.constant)?;
+            for &by in &kind.route {
+                sum = recorder.rotate(&sum, by as i64)?;
+            }
+            for _ in 0..kind.turns {
+                sum = recorder.multiply_i(&sum)?;
+            }
             let results = match &plan {
                 None => vec![sum],
                 Some(plan) => plan.lookup(recorder, &sum, tables)?,

@@ -1,6 +1,7 @@
 //! Numbers on the device of a server key.
 
 use crate::failure::Tail;
+use crate::numbers::check_numbers;
 use crate::{DiscreteParameters, Expected, Result};
 use girih_ckks::server::Ciphertexts;
 use girih_rlwe::KeyId;
@@ -99,6 +100,15 @@ impl Wires {
     #[must_use]
     pub fn within(self, low: i64, high: i64) -> Self {
         Self { range: (self.range.0.max(low), self.range.1.min(high)), ..self }
+    }
+
+    /// The same ciphertexts with so many numbers of each in use.
+    ///
+    /// # Errors
+    /// [`Error::Count`](crate::Error::Count) for none, or more than a ciphertext has.
+    pub fn of_numbers(self, numbers: usize) -> Result<Self> {
+        check_numbers(&self.set, numbers)?;
+        Ok(Self { numbers, ..self })
     }
 
     /// Some of the batch, as a batch of their own.

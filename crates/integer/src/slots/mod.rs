@@ -22,6 +22,7 @@ mod program;
 mod recorder;
 mod run;
 mod standard;
+mod take;
 
 pub use costs::{SlotCost, slot_costs};
 
@@ -36,6 +37,7 @@ use program::Program;
 use run::Part;
 use standard::Standard;
 use std::sync::Arc;
+use take::cleaned;
 use zeroize::Zeroizing;
 
 /// The wires of an array, part by part.
@@ -125,25 +127,11 @@ impl Engine for ServerKey {
         let server = &inner.server;
         let all = server.upload(ciphertexts)?;
         let most = i64::from(form.most());
-        let clean = inner.context.clean(most);
-        let identity = inner.context.identity(most)?;
         let mut parts = Vec::new();
         for part in Layout::new(count, server.set().numbers(), form).parts() {
             let mut digits = Vec::with_capacity(form.digits);
             for range in part {
-                let mut wires = all.select(range)?;
-                // Of a look-up that barely holds it takes two.
-                for _ in 0..2 {
-                    if !wires.expected().is_within(clean) {
-                        wires = server.lookup(&wires, &[&identity])?.remove(0);
-                    }
-                }
-                if !wires.expected().is_within(clean) {
-                    return mismatch(format!(
-                        "{ciphertexts:?} with errors that look-ups do not remove: fresh ones have \
-                         smaller errors"
-                    ));
-                }
+                let wires = cleaned(server, &inner.context, all.select(range)?, most)?;
                 digits.push(Some(wires));
             }
             let like = digits[0].clone().expect("just made");
@@ -152,12 +140,17 @@ impl Engine for ServerKey {
         Ok((parts, vec![State::Clean(most); form.digits]))
     }
 
-    fn constants(_: &Inner<Self>, _: &[u8], _: usize, _: Form) -> Result<Held<Self>> {
-        mismatch("known values are made into arrays by integers over TFHE alone")
+    fn constants(
+        inner: &Inner<Self>,
+        digits: &[u8],
+        count: usize,
+        form: Form,
+    ) -> Result<(Parts, Vec<State>)> {
+        take::constants(&inner.server, digits, count, form)
     }
 
-    fn take(_: &Array<Self>, _: &[usize]) -> Result<Held<Self>> {
-        mismatch("elements are taken out of arrays by integers over TFHE alone")
+    fn take(array: &Array<Self>, elements: &[usize]) -> Result<(Parts, Vec<State>)> {
+        take::take(array, elements)
     }
 
     fn download(array: &Array<Self>) -> Result<EncryptedNumbers> {

@@ -31,6 +31,15 @@ pub enum State {
     Rest(i64),
 }
 
+impl State {
+    /// The largest value that it may have.
+    pub(super) fn most(self) -> i64 {
+        match self {
+            Self::Known(most) | Self::Clean(most) | Self::Rest(most) => most,
+        }
+    }
+}
+
 /// An operation, and what is known of its operands: programs are recorded for that.
 pub(super) type Request = crate::operation::Request<State>;
 
