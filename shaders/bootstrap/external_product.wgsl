@@ -15,15 +15,22 @@ inline fn digit_residue(word, level, column, item, target, half) {
     var ${target}: lane<times * prime(word) + half + 1> =
         u32(signed_${target}) + ${times}u * P_{word};
 #end
-    write_traced(${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u
-        + ${COLUMN_AT} * N + t, u32(signed_${target}));
-}
-
-// Writes down a word of the step that a trace is about.
-inline fn write_traced(at, value) {
 #if TRACE
     if (traced) {
-        scratch[${at}] = ${value};
+        scratch[${TRACE_DIGITS + (level * COLUMNS + column) * N + item * THREADS}u
+            + ${COLUMN_AT} * N + t] = u32(signed_${target});
+    }
+#end
+}
+
+// Writes down registers NAME_{r}_{item} of the step that a trace is about: row r at `base` + r N,
+// and further by MOVED, which loops count.
+inline fn trace_rows(w, name, first, count, base, moved) {
+#if TRACE
+    if (traced) {
+        for r in first..first + count, j in 0..ITEMS:
+            scratch[${base + r * N}u + ${moved} + index_{PASSES - 1} + ${item_index(j)}u] =
+                residue(${name}_{r}_{j}, LP_{w});
     }
 #end
 }
@@ -41,9 +48,7 @@ inline fn transformed_digits(w) {
     for c in 0..COLUMNS, j in 0..ITEMS, a in 0..ACC_WORDS if ROLLED:
         let acc_{a}_{c}_{j} = accumulator_{a}[${c * ITEMS + j}];
     for first in 0..ROWS step STAGED: transformed_group(w, first, min(STAGED, ROWS - first));
-    for row in 0..ROWS, j in 0..ITEMS:
-        write_traced(${TRACE_TRANSFORMED + (w * ROWS + row) * N}u + ${WORD_AT} * ${ROWS * N}u
-            + index_{PASSES - 1} + ${item_index(j)}u, residue(f_{row}_{j}, LP_{w}));
+    trace_rows(w, f, 0, ROWS, TRACE_TRANSFORMED + w * ROWS * N, ${WORD_AT} * (ROWS * N));
 }
 
 inline fn transformed_group(w, first, count) {
@@ -80,10 +85,8 @@ inline fn transformed_level(w, level) {
         for s in 0..STAGED, j in 0..ITEMS:
             digits[(column + ${level * COLUMNS + s}u) * ITEMS + ${j}u] = f_{s}_{j};
         for s in 0..STAGED, j in 0..ITEMS: may_hold(digits, f_{s}_{j});
-        for s in 0..STAGED, j in 0..ITEMS:
-            write_traced(${TRACE_TRANSFORMED + (w * ROWS + level * COLUMNS + s) * N}u
-                + column * N + index_{PASSES - 1} + ${item_index(j)}u,
-                residue(f_{s}_{j}, LP_{w}));
+        trace_rows(w, f, 0, STAGED, TRACE_TRANSFORMED + (w * ROWS + level * COLUMNS) * N,
+            column * N);
     }
 }
 
@@ -146,10 +149,8 @@ inline fn add_product_rolled(w, s, j) {
 inline fn column_products(w, first, count, F) {
     for c in first..first + count, j in 0..ITEMS: var y_{c}_{j}: lane;
     for h in 0..ITEMS / 4: quarter_products(w, first, count, h, F);
-    for c in first..first + count, j in 0..ITEMS:
-        write_traced(${TRACE_PRODUCTS + (w * COLUMNS + c) * N}u
-            + (${WORD_AT} * COLUMNS + ${COLUMN_AT}) * N
-            + index_{PASSES - 1} + ${item_index(j)}u, residue(y_{c}_{j}, LP_{w}));
+    trace_rows(w, y, first, count, TRACE_PRODUCTS + w * COLUMNS * N,
+        (${WORD_AT} * COLUMNS + ${COLUMN_AT}) * N);
 }
 
 // Items 4h .. 4h + 3 of them: one sum of `per_sum` products of a digit and a key word takes one
@@ -243,18 +244,19 @@ inline fn sum_products(w, c, h, from, to, F) {
         for g in 0..GGSW:
             let k_{g} = key[key_at + row * (GGSW * THREADS)
                 + ${(((w * COLUMNS + c) * (ITEMS / 4) + h) * ROWS * GGSW + g) * THREADS}u];
-        for q in 0..4 {
-            let f_{q} = factor_of(digits[row * ITEMS + ${4 * h + q}u]);
-            for g in 0..GGSW:
-                sum_{from}_{g}_{q} =
-                    sum_mac(sum_{from}_{g}_{q}, f_{q}, factor_of(lane(k_{g}[${q}])));
-        }
+        for q in 0..4: add_products(h, q, from);
     }
     for g in 0..GGSW, q in 0..4: reduce_sum(w, from, to, F, g, q, sum_{from}_{g}_{q});
 #else
     for row in from..to: row_products(w, c, h, row, from);
     for g in 0..GGSW, q in 0..4: reduce_sum(w, from, to, F, g, q, sum_{to - 1}_{g}_{q});
 #end
+}
+
+inline fn add_products(h, q, from) {
+    let f_{q} = factor_of(digits[row * ITEMS + ${4 * h + q}u]);
+    for g in 0..GGSW:
+        sum_{from}_{g}_{q} = sum_mac(sum_{from}_{g}_{q}, f_{q}, factor_of(lane(k_{g}[${q}])));
 }
 
 inline fn row_products(w, c, h, row, from) {
