@@ -422,8 +422,10 @@ impl FailureModel {
         Outcome { log2_failure: libm::log2(failure), tails }
     }
 
-    /// log2 of the probability that a look-up in an endless chain of worst tables is wrong, whose
-    /// range times the weights of the next sum is `reach`.
+    /// log2 of the largest probability that one of 24 look-ups of worst tables is wrong, each of the
+    /// result before, whose range times the weights of the next sum is `reach`. Errors hardly change
+    /// after the first few. That they do not creep up in longer chains is not shown: there every
+    /// look-up is counted by its own inputs.
     pub fn chain(&self, modulus: u32, order: u32, reach: u32) -> f64 {
         let levels = crate::table::levels(modulus, order);
         let (fresh, ratio) = self.fresh(modulus, levels, 0.0);
@@ -460,7 +462,7 @@ impl FailureModel {
 mod tests {
     use super::*;
 
-    /// log2 of what an endless chain of these tables fails with, each result entering the next sum
+    /// log2 of what a chain of 24 of these tables fails with, each result entering the next sum
     /// with weights that sum to `weight`.
     fn chain_of(set: &DiscreteParameters, values: &[i64], order: u32, weight: f64) -> f64 {
         let table = Table::from_values(values).and_then(|t| t.order(order)).expect("a table");

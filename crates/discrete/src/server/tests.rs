@@ -354,7 +354,7 @@ fn sums_beyond_the_failure_bound_are_refused() {
             }
         };
         assert!(error.contains(&format!("{reach} from tables of order {order}")), "{error}");
-        // What is named holds without end: a table of range 1 with that weight.
+        // What is named holds for long chains: a table of range 1 with that weight.
         let bit = Table::new(16, |m| m & 1).and_then(|t| t.order(order)).expect("a table");
         let mut z = server.lookup(&x, &[&bit]).expect("fresh numbers").remove(0);
         for _ in 0..6 {
