@@ -83,8 +83,9 @@ impl Service {
     pub fn router(self: &Arc<Self>) -> Router {
         // Keys have a size that the set fixes; their bytes are those plus a header.
         let keys = EvaluationKeys::expanded_bytes(&self.set) as usize + (1 << 20);
-        let integers =
-            2 * self.limits.integers * BITS as usize * 4 * self.set.shape().lwe_dimension;
+        // Two arrays, a ciphertext for every two bits, at most 8 bytes a word.
+        let words = self.limits.integers * BITS as usize / 2 * self.set.shape().ciphertext_len();
+        let integers = 2 * 8 * words + (64 << 10);
         Router::new()
             .route("/keys", post(take_keys).layer(DefaultBodyLimit::max(keys)))
             .route("/keys/{name}/cap", post(cap).layer(DefaultBodyLimit::max(integers)))

@@ -73,7 +73,9 @@ fn a_client_computes_far_away_and_is_refused_in_words() -> Result<(), Box<dyn Er
     refused(&url, &body[..body.len() - 1], 400, "are left of the body");
     refused(&url, &join(&[amounts.clone(), encrypt(&[1])?]), 400, "3");
     refused(&url, &join(&[encrypt(&[0; 9])?, limits.clone()]), 400, "9");
-    refused(&url, &vec![0; 64 << 20], 413, "");
+    // It hangs up, before or after the client has read why.
+    let long = post(&url, &vec![0; 64 << 20]).map(|(status, _)| status);
+    assert!(matches!(long, Ok(413) | Err(_)), "{long:?}");
     let mut changed = body.clone();
     changed[40] ^= 1;
     refused(&url, &changed, 400, "");
