@@ -91,8 +91,8 @@ const WORKS: [Work; 9] = [
         source: "Theodosian, H200, published",
     },
     Work {
-        what: "ResNet-20, an image",
-        record: "example_resnet20_full",
+        what: "ResNet-20, compiled from PyTorch, an image",
+        record: "example_resnet20_nn",
         field: "/figures/milliseconds_an_image",
         unit: Unit::Milliseconds,
         peer: 528.0,
