@@ -422,10 +422,10 @@ impl FailureModel {
         Outcome { log2_failure: libm::log2(failure), tails }
     }
 
-    /// log2 of the largest probability that one of 24 look-ups of worst tables is wrong, each of the
-    /// result before, whose range times the weights of the next sum is `reach`. Errors hardly change
-    /// after the first few. That they do not creep up in longer chains is not shown: there every
-    /// look-up is counted by its own inputs.
+    /// log2 of the largest probability that one of 24 look-ups of worst tables is wrong, each of
+    /// the result before, whose range times the weights of the next sum is `reach`. Errors hardly
+    /// change after the first few. That they do not creep up in longer chains is not shown: there
+    /// every look-up is counted by its own inputs.
     pub fn chain(&self, modulus: u32, order: u32, reach: u32) -> f64 {
         let levels = crate::table::levels(modulus, order);
         let (fresh, ratio) = self.fresh(modulus, levels, 0.0);

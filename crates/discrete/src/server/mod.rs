@@ -143,10 +143,10 @@ impl ServerKey {
     }
 
     /// The largest range of a table times the weights of the sum that its result enters, for which
-    /// 24 look-ups of any tables modulo `modulus` of `order` may follow each other, one result after
-    /// the other; 0 where even 1 is too much. Sums of several results hold less, since the errors of
-    /// each add up. [`ServerKey::lookup`] counts every one of them by its own inputs, and of longer
-    /// chains too.
+    /// 24 look-ups of any tables modulo `modulus` of `order` may follow each other, one result
+    /// after the other; 0 where even 1 is too much. Sums of several results hold less, since the
+    /// errors of each add up. [`ServerKey::lookup`] counts every one of them by its own inputs, and
+    /// of longer chains too.
     ///
     /// # Errors
     /// [`Error::Mismatch`] for a modulus or an order that the set has not.
