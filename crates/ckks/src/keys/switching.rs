@@ -8,6 +8,7 @@ use crate::program::FirstRow;
 use crate::{CkksParameters, Error, Result, error};
 use girih_backend::BackendError;
 use girih_ring::Automorphism;
+use girih_ring::limb::{LimbKernels, ProductTerm};
 use girih_ring::sampler::{Gaussian, PublicStream};
 use girih_rlwe::{Fresh, MaskSeed, SetId};
 use rayon::prelude::*;
@@ -180,22 +181,22 @@ impl SwitchingKey {
             let [from, target] = secrets.pair(host, kind, diagonal, position);
             let product = chain.auxiliary().take(auxiliary);
             let product = product.fold(1, |product, i| modulus.mul(product, chain.prime(i)));
+            let kernels = LimbKernels::new(modulus);
+            let [one, minus, factor] = [1, modulus.value() - 1, product].map(|f| modulus.shoup(f));
             let mut error = Zeroizing::new(vec![0; degree]);
             let mut mask = vec![0; degree];
             for ((digit, errors), body) in digits.clone().zip(&errors).zip(rows) {
                 host.evaluations(position, errors, &mut error);
-                let carries = kind.carrying(set, digit).contains(&position);
-                if carries {
-                    let factor = modulus.shoup(product);
-                    let carried = error.iter_mut().zip(from.iter());
-                    carried.for_each(|(e, &s)| *e = modulus.add(*e, modulus.mul_shoup(s, factor)));
-                }
                 let mut stream = streams.stream(domain::MASKS, mask_index(kind, digit, position));
                 stream.fill_public_below(modulus.value(), &mut mask);
-                let words = error.iter().zip(&mask).zip(target.iter());
-                for (b, ((&hidden, &a), &s)) in body.iter_mut().zip(words) {
-                    *b = modulus.sub(hidden, modulus.mul(a, s));
-                }
+                // e - a s, and with it the secret of before where this digit carries it.
+                let terms = [
+                    ProductTerm { factor: one, a: &error, b: None },
+                    ProductTerm { factor: minus, a: &mask, b: Some(&target) },
+                    ProductTerm { factor, a: &from, b: None },
+                ];
+                let carries = kind.carrying(set, digit).contains(&position);
+                kernels.sum_of_products(0, &terms[..2 + usize::from(carries)], body);
                 done(1);
             }
         });
