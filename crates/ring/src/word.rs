@@ -100,7 +100,8 @@ impl Modulus {
 
     /// `-a`.
     pub fn neg(&self, a: u32) -> u32 {
-        self.reduce_small(a.wrapping_neg() as i32)
+        // Hidden, since a compiler jumped over the sum where a is 0.
+        self.reduce_small(constant_time::hide(a.wrapping_neg()) as i32)
     }
 
     /// `a * b`; any 32-bit inputs. In constant time: no division.
