@@ -182,7 +182,8 @@ pub fn table(folder: &Path) -> Result<String> {
 /// As [`table`].
 pub fn picture(folder: &Path) -> Result<String> {
     let rows = rows(folder)?;
-    let longest = rows.iter().map(|row| row.times).fold(1.0, f64::max);
+    // Ten at least, so that there is a scale.
+    let longest = rows.iter().map(|row| row.times).fold(10.0, f64::max);
     let (width, left, line, top) = (880.0, 16.0, 52.0, 64.0);
     let bars = width - 2.0 * left - 70.0;
     // Where the peer is, from the left.

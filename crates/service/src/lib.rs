@@ -81,11 +81,12 @@ impl Service {
 
     /// Its calls, for `axum::serve`.
     pub fn router(self: &Arc<Self>) -> Router {
-        // Keys have a size that the set fixes; their bytes are those plus a header.
-        let keys = EvaluationKeys::expanded_bytes(&self.set) as usize + (1 << 20);
+        // What is not in large parts fits into as much for either kind of body.
+        const BESIDE: usize = 64 << 10;
+        let keys = EvaluationKeys::most_bytes(&self.set) + BESIDE;
         // Two arrays, a ciphertext for every two bits, at most 8 bytes a word.
         let words = self.limits.integers * BITS as usize / 2 * self.set.shape().ciphertext_len();
-        let integers = 2 * 8 * words + (64 << 10);
+        let integers = 2 * 8 * words + BESIDE;
         Router::new()
             .route("/keys", post(take_keys).layer(DefaultBodyLimit::max(keys)))
             .route("/keys/{name}/cap", post(cap).layer(DefaultBodyLimit::max(integers)))

@@ -65,7 +65,7 @@ impl EvaluationKeys {
             Ok((kind, range, client.entropy().fresh("a switching key", &[&number])?))
         };
         let drawn = wanted.into_iter().map(draw).collect::<Result<Vec<_>>>()?;
-        // Side by side, since what a key does before its limbs has less to do than a thread each.
+        // Keys side by side: one alone has threads idle while its few errors are drawn.
         let make = |(kind, range, fresh): (KeyKind, KeyRange, Fresh)| {
             let positions = range.positions(set);
             let diagonal = diagonal_of(set, kind, &first)?;

@@ -1,9 +1,9 @@
-//! The compiled rotations of a shape: those that compile in a second at once, the others when
-//! batches are large enough to gain from them.
+//! The compiled rotations of a shape: those that compile fast at once, the others when batches are
+//! large enough to gain from them.
 //!
 //! Where several blocks share a ciphertext, each thread has little to do, and its kernel compiles
-//! in about a second; those for large batches take up to five. Small batches run by the first ones
-//! whatever else there is, so that a first result need not wait for the others.
+//! several times as fast as those for large batches. Small batches run by such kernels whatever else
+//! there is, so that a first result need not wait for the others.
 
 use crate::bootstrap::arguments::BlindRotateArguments;
 use crate::bootstrap::plan::CudaPlan;
@@ -50,16 +50,17 @@ fn compile(
     plans: &[CudaPlan],
     chosen: &dyn Fn(&CudaPlan) -> bool,
 ) -> Result<Vec<Rotation>> {
+    let failed = |what: String| BackendError::DeviceFailed { device: machine.id().into(), what };
     // Threads of their own: the host's others have work to do meanwhile.
     std::thread::scope(|threads| {
-        let one =
-            |(index, plan)| threads.spawn(move || Rotation::load(machine, shape, plan, index == 0));
-        let all: Vec<_> =
-            plans.iter().enumerate().filter(|(_, plan)| chosen(plan)).map(one).collect();
-        let panicked = |_| BackendError::DeviceFailed {
-            device: machine.id().into(),
-            what: "a thread that compiles kernels panicked".into(),
+        let one = |(index, plan)| {
+            let work = move || Rotation::load(machine, shape, plan, index == 0);
+            let thread = std::thread::Builder::new().spawn_scoped(threads, work);
+            thread.map_err(|e| failed(format!("no thread can be started that compiles ({e})")))
         };
+        let chosen = plans.iter().enumerate().filter(|(_, plan)| chosen(plan));
+        let all = chosen.map(one).collect::<Result<Vec<_>>>()?;
+        let panicked = |_| failed("a thread that compiles kernels panicked".into());
         all.into_iter().map(|thread| thread.join().map_err(panicked)?).collect()
     })
 }

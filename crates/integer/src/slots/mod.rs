@@ -47,6 +47,17 @@ impl Sealed for ServerKey {}
 impl Sealed for ClientKey {}
 impl Sealed for PublicKey {}
 
+/// Digits as `batch` encrypts columns of numbers below a modulus.
+fn encrypted(
+    set: &DiscreteParameters,
+    (digits, count, form): (&Digits, usize, Form),
+    batch: impl FnOnce(&[&[u32]], u32) -> girih_discrete::Result<EncryptedNumbers>,
+) -> Result<EncryptedNumbers> {
+    let columns = Layout::new(count, set.numbers(), form).columns(digits);
+    let columns: Vec<&[u32]> = columns.iter().map(|column| &column[..]).collect();
+    Ok(batch(&columns, u32::from(form.most()) + 1)?)
+}
+
 impl EncryptionKey for ClientKey {
     type Engine = ServerKey;
 
@@ -56,9 +67,8 @@ impl EncryptionKey for ClientKey {
         count: usize,
         form: Form,
     ) -> Result<EncryptedNumbers> {
-        let columns = Layout::new(count, self.set().numbers(), form).columns(digits);
-        let columns: Vec<&[u32]> = columns.iter().map(|column| &column[..]).collect();
-        Ok(self.encrypt_batch(&columns, u32::from(form.most()) + 1)?)
+        let batch = |columns: &[&[u32]], modulus| self.encrypt_batch(columns, modulus);
+        encrypted(self.set(), (digits, count, form), batch)
     }
 }
 
@@ -71,9 +81,8 @@ impl EncryptionKey for PublicKey {
         count: usize,
         form: Form,
     ) -> Result<EncryptedNumbers> {
-        let columns = Layout::new(count, self.set().numbers(), form).columns(digits);
-        let columns: Vec<&[u32]> = columns.iter().map(|column| &column[..]).collect();
-        Ok(self.encrypt_batch(&columns, u32::from(form.most()) + 1)?)
+        let batch = |columns: &[&[u32]], modulus| self.encrypt_batch(columns, modulus);
+        encrypted(self.set(), (digits, count, form), batch)
     }
 }
 

@@ -219,12 +219,18 @@ impl EvaluationKeys {
     /// # Errors
     /// As [`EvaluationKeys::from_bytes`], and for keys of another set.
     pub fn from_bytes_for(set: &ParameterSet, bytes: &[u8]) -> Result<Self> {
-        Self::read(wire::open_for(EVALUATION_KEYS, set, most_bytes(set), bytes)?)
+        Self::read(wire::open_for(EVALUATION_KEYS, set, Self::most_bytes(set), bytes)?)
     }
 
     /// Bytes of keys with all their masks, beyond which [`EvaluationKeys::from_bytes`] refuses a
     /// set that a stranger chose: 64 GiB, more than any published set takes.
     pub const LARGEST_EXPANSION: u64 = 64 << 30;
+
+    /// Bytes of all large parts of serialized keys of `set` at most, with a compression key; beside
+    /// them there are less than 64 KiB.
+    pub fn most_bytes(set: &ParameterSet) -> usize {
+        Layout::new(set.shape()).bytes() + CompressionKey::most_bytes(set)
+    }
 
     /// Bytes that the keys of `set` take with all their masks, 8 a word.
     pub fn expanded_bytes(set: &ParameterSet) -> u64 {
@@ -236,7 +242,7 @@ impl EvaluationKeys {
 
     fn read(opened: Opened<'_, ParameterSet>) -> Result<Self> {
         let (id, layout) = (opened.named_key()?, Layout::new(opened.set.shape()));
-        opened.check_payload(most_bytes(&opened.set))?;
+        opened.check_payload(Self::most_bytes(&opened.set))?;
         type Own<'a> = ([u8; 32], &'a [u8], &'a [u8]);
         let (set, (seed, bootstrapping, key_switching), compression) =
             opened.payload_and_more::<Own<'_>, _>("the compression key's")?;
@@ -270,11 +276,6 @@ impl EvaluationKeys {
             set,
         })
     }
-}
-
-/// Bytes of all large parts at most.
-fn most_bytes(set: &ParameterSet) -> usize {
-    Layout::new(set.shape()).bytes() + CompressionKey::most_bytes(set)
 }
 
 /// Fills `count` equal blocks in parallel and reports how many are done.
