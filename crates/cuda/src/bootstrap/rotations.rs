@@ -2,8 +2,8 @@
 //! large enough to gain from them.
 //!
 //! Where several blocks share a ciphertext, each thread has little to do, and its kernel compiles
-//! several times as fast as those for large batches. Small batches run by such kernels whatever else
-//! there is, so that a first result need not wait for the others.
+//! several times as fast as those for large batches. Small batches run by such kernels whatever
+//! else there is, so that a first result need not wait for the others.
 
 use crate::bootstrap::arguments::BlindRotateArguments;
 use crate::bootstrap::plan::CudaPlan;
