@@ -47,6 +47,9 @@ const HARDLY: f64 = 1e-75;
 /// Probabilities below this are 0.
 const NOTHING: f64 = 1e-90;
 
+/// Steps until errors are at rest, at most.
+const ROUNDS: usize = 48;
+
 fn sizes() -> &'static [f64] {
     static SIZES: OnceLock<Vec<f64>> = OnceLock::new();
     SIZES.get_or_init(|| {
@@ -307,6 +310,34 @@ fn finish(numbers: usize, mut passed: Vec<f64>) -> (f64, Tail) {
     (wrong * numbers as f64, Tail(passed.into()))
 }
 
+/// A tail that `next` leaves within itself, and the failures of such a step; `from` lies within it.
+///
+/// An error may always be counted as a larger one. So one whose tail lies within this tail may be
+/// taken to have just this tail, and then the next result has what `next` makes of it, which lies
+/// within it again: however many steps follow, none fails more often. That holds although what has
+/// failed is taken from tails, so that smaller tails may leave more in some places.
+fn settled(from: Tail, next: impl Fn(&Tail) -> (f64, Tail)) -> Option<(Tail, f64)> {
+    let mut tail = from;
+    for _ in 0..ROUNDS {
+        let (wrong, after) = next(&tail);
+        if wrong >= 1.0 {
+            return None;
+        }
+        if after.is_within(&tail) {
+            return Some((tail, wrong));
+        }
+        tail = tail.or(&after);
+        // Probabilities are rounded up, so that tails creep; one a little larger may be at rest.
+        let wider = tail.widened();
+        let (wrong, after) = next(&wider);
+        println!("   wrong {:.2}", wrong.log2());
+        if after.is_within(&wider) {
+            return Some((wider, wrong));
+        }
+    }
+    None
+}
+
 /// Failures of the look-ups of one set; what was computed is kept.
 #[derive(Debug)]
 pub(crate) struct FailureModel {
@@ -422,26 +453,17 @@ impl FailureModel {
         Outcome { log2_failure: libm::log2(failure), tails }
     }
 
-    /// log2 of the largest probability that one of 24 look-ups of worst tables is wrong, each of
-    /// the result before, whose range times the weights of the next sum is `reach`. Errors hardly
-    /// change after the first few. That they do not creep up in longer chains is not shown: there
-    /// every look-up is counted by its own inputs.
+    /// log2 of the probability that a look-up of the worst table is wrong, in a chain of any
+    /// length: each of the result before, whose range times the weights of the next sum is
+    /// `reach`. Infinite where errors do not settle.
     pub fn chain(&self, modulus: u32, order: u32, reach: u32) -> f64 {
         let levels = crate::table::levels(modulus, order);
         let (fresh, ratio) = self.fresh(modulus, levels, 0.0);
         let passed = self.worst(modulus, order, ratio);
-        let mut tail = Tail::none();
-        let mut failure = 0f64;
-        for _ in 0..24 {
-            let (wrong, next) =
-                finish(self.set.numbers(), passed.pass(&fresh.add(&tail), f64::from(reach)));
-            failure = failure.max(wrong);
-            if next == tail {
-                break;
-            }
-            tail = next;
-        }
-        libm::log2(failure)
+        let next = |tail: &Tail| {
+            finish(self.set.numbers(), passed.pass(&fresh.add(tail), f64::from(reach)))
+        };
+        settled(Tail::none(), next).map_or(f64::INFINITY, |(_, wrong)| libm::log2(wrong))
     }
 
     /// The largest reach for which such a chain stays within 2^`limit` a ciphertext; 0 for none.

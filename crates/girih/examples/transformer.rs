@@ -16,6 +16,8 @@
 //! is CKKS_D40_30BIT_LOW, 512 sequences at once.
 
 mod common;
+#[path = "common/linear.rs"]
+mod linear;
 #[path = "common/transformer.rs"]
 mod network;
 #[path = "common/ckks.rs"]

@@ -108,7 +108,8 @@ pub use girih_ckks::{
     EvaluationKeys, KeyId, KeyKind, KeyRange, ModulusChain, Noise, NoiseModel, ParameterLiteral,
     Plaintext, PublicKey, Result, approximation, encoder, keys, noise, params, server,
     server::{
-        Bootstrapping, Builder, Ciphertexts, LinearMap, Matrix, Options, Recording, ServerKey,
+        Bootstrapping, Builder, Ciphertexts, LinearMap, LinearMaps, Matrix, Options, Recording,
+        ServerKey,
     },
 };
 

@@ -223,7 +223,7 @@ pub mod prelude {
     pub use girih_ckks::{
         CkksParameters, Complex64, KeyKind,
         approximation::{CompositeSign, GoldschmidtInverse, NewtonInverseSqrt, Polynomial},
-        server::{Bootstrapping, Ciphertexts, LinearMap, Matrix, Recording},
+        server::{Bootstrapping, Ciphertexts, LinearMap, LinearMaps, Matrix, Recording},
     };
     pub use girih_discrete::{DiscreteParameters, EncryptedNumbers, Table, Wires};
     pub use girih_integer::{

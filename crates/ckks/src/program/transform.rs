@@ -166,6 +166,15 @@ impl Terms {
     }
 }
 
+/// Inputs of a matrix of transforms, rotated by baby steps.
+struct Rotated {
+    plan: DiagonalPlan,
+    /// By the number of the input.
+    digits: BTreeMap<usize, Digits>,
+    /// By the number of the input and the baby step.
+    of: BTreeMap<(usize, usize), Recorded>,
+}
+
 impl Recorder {
     /// A linear transform by baby steps and giant steps; result one level lower, divided once.
     ///
@@ -338,33 +347,109 @@ impl Recorder {
         x: &Recorded,
         transform: &LinearTransform,
     ) -> Result<Recorded, RecordError> {
+        Ok(self.linear_transforms(&[*x], &[&[Some(transform)]])?.remove(0))
+    }
+
+    /// A matrix of linear transforms: each row sums the transforms of all inputs, and gives one
+    /// result. Baby steps of an input serve all rows, giant steps of a row all inputs; rotated
+    /// inputs are divided by P, as in [`Recorder::linear_transform_divided`].
+    ///
+    /// # Errors
+    /// As [`Recorder::linear_transform`], and for inputs of several levels, rows of another length
+    /// than there are inputs, and transforms of several plans.
+    pub fn linear_transforms(
+        &mut self,
+        inputs: &[Recorded],
+        rows: &[&[Option<&LinearTransform>]],
+    ) -> Result<Vec<Recorded>, RecordError> {
         let operation = "linear transform";
+        let shape = |why: &str| RecordError::Shape { operation, why: why.into() };
+        let all = || rows.iter().flat_map(|row| row.iter().flatten());
+        let (Some(x), Some(first)) = (inputs.first(), all().next()) else {
+            return Err(shape("it has no input or no transform"));
+        };
+        if inputs.iter().any(|other| other.level != x.level || other.slots != x.slots) {
+            return Err(shape("its inputs have several levels or numbers of slots"));
+        }
+        if rows.iter().any(|row| row.len() != inputs.len()) {
+            return Err(shape("a row has another number of transforms than there are inputs"));
+        }
+        if all().any(|other| other.plan != first.plan || other.scale != first.scale) {
+            return Err(shape("its transforms have several plans or scales"));
+        }
         if x.level == 0 {
             return Err(RecordError::OutOfLevels { operation, needed: 1, level: 0 });
         }
-        let chain = self.chain().clone();
-        let base = chain.level(x.level)?.clone();
-        let plan = transform.plan;
-        let digits = self.hoist(x)?;
-        let mut rotated: BTreeMap<usize, Recorded> = BTreeMap::new();
+        let mut rotated =
+            Rotated { plan: first.plan, digits: BTreeMap::new(), of: BTreeMap::new() };
+        rows.iter().map(|row| self.row_of_transforms(inputs, row, &mut rotated)).collect()
+    }
+
+    /// One row of [`Recorder::linear_transforms`].
+    fn row_of_transforms(
+        &mut self,
+        inputs: &[Recorded],
+        row: &[Option<&LinearTransform>],
+        rotated: &mut Rotated,
+    ) -> Result<Recorded, RecordError> {
+        let (x, plan) = (inputs[0], rotated.plan);
+        let base = self.chain().clone().level(x.level)?.clone();
         let mut giants: BTreeMap<usize, [Vec<Term>; 2]> = BTreeMap::new();
-        for (k, plaintext) in transform.plaintexts.iter().enumerate() {
-            let Some(coefficients) = plaintext else { continue };
-            let (giant, baby) = (k / plan.baby_steps, k % plan.baby_steps);
-            let input = match rotated.get(&baby) {
-                Some(input) => *input,
-                None => {
-                    let g = self.rotation_of(plan.slots, (plan.stride * baby) as i64);
-                    let input = self.galois_hoisted(x, &digits, g)?;
-                    *rotated.entry(baby).or_insert(input)
-                }
-            };
-            let diagonal = self.plaintext_over(coefficients.clone(), base.clone())?;
-            let [b, a] = giants.entry(giant).or_default();
-            b.push(Term::product(input.b, diagonal));
-            a.push(Term::product(input.a, diagonal));
+        let mut scale = None;
+        for (number, transform) in row.iter().enumerate() {
+            let Some(transform) = transform else { continue };
+            scale = Some(transform.scale);
+            for (k, plaintext) in transform.plaintexts.iter().enumerate() {
+                let Some(coefficients) = plaintext else { continue };
+                let (giant, baby) = (k / plan.baby_steps, k % plan.baby_steps);
+                let input = self.baby_step(inputs, number, baby, rotated)?;
+                let diagonal = self.plaintext_over(coefficients.clone(), base.clone())?;
+                let [b, a] = giants.entry(giant).or_default();
+                b.push(Term::product(input.b, diagonal));
+                a.push(Term::product(input.a, diagonal));
+            }
         }
-        // Giant steps are summed over B_l and P, and divided once.
+        let Some(scale) = scale.filter(|_| !giants.is_empty()) else {
+            let (operation, why) =
+                ("linear transform", "it has no diagonal: the result would be zero");
+            return Err(RecordError::Shape { operation, why: why.into() });
+        };
+        let [b, a] = self.giant_steps(&x, giants, &plan)?;
+        Ok(Recorded { b, a, level: x.level - 1, scale, ..x })
+    }
+
+    /// An input rotated by a baby step, which is done once.
+    fn baby_step(
+        &mut self,
+        inputs: &[Recorded],
+        number: usize,
+        baby: usize,
+        rotated: &mut Rotated,
+    ) -> Result<Recorded, RecordError> {
+        let plan = rotated.plan;
+        let g = self.rotation_of(plan.slots, (plan.stride * baby) as i64);
+        if g == 1 {
+            return Ok(inputs[number]);
+        }
+        if let Some(input) = rotated.of.get(&(number, baby)) {
+            return Ok(*input);
+        }
+        if !rotated.digits.contains_key(&number) {
+            rotated.digits.insert(number, self.hoist(&inputs[number])?);
+        }
+        let input = self.galois_hoisted(&inputs[number], &rotated.digits[&number], g)?;
+        rotated.of.insert((number, baby), input);
+        Ok(input)
+    }
+
+    /// The sum of giant steps over B_l and P, divided once, by P and the level's prime.
+    fn giant_steps(
+        &mut self,
+        x: &Recorded,
+        giants: BTreeMap<usize, [Vec<Term>; 2]>,
+        plan: &DiagonalPlan,
+    ) -> Result<[Value; 2], RecordError> {
+        let chain = self.chain().clone();
         let (mut own, mut moved) = (None, [Terms::default(), Terms::default()]);
         for (giant, [b, a]) in giants {
             let (b, a) = (self.sum(b)?, self.sum(a)?);
@@ -381,25 +466,19 @@ impl Recorder {
             moved[1].add(product.a);
         }
         let lower = chain.level(x.level - 1)?;
-        let p = self.auxiliary_product(&base);
-        let mut parts = Vec::with_capacity(2);
-        for (part, mut terms) in moved.into_iter().enumerate() {
-            let own = own.map(|own: [Value; 2]| own[part]);
-            parts.push(match (own, terms.high.is_empty()) {
-                (None, true) => {
-                    let why = "it has no diagonal: the result would be zero".into();
-                    return Err(RecordError::Shape { operation, why });
-                }
-                (Some(own), true) => self.divide_round(own, lower)?,
-                (own, false) => {
-                    terms.low.extend(own.map(|own| Term::scaled(p.clone(), own)));
-                    let (low, high) = (self.sum(terms.low)?, self.sum(terms.high)?);
-                    let whole = self.builder().join(&[low, high])?;
-                    self.divide_round(whole, lower)?
-                }
-            });
-        }
-        Ok(Recorded { b: parts[0], a: parts[1], level: x.level - 1, scale: transform.scale, ..*x })
+        let p = self.auxiliary_product(chain.level(x.level)?);
+        let mut part = |terms: Terms, own: Option<Value>| match own {
+            Some(own) if terms.high.is_empty() => self.divide_round(own, lower),
+            own => {
+                let Terms { mut low, high } = terms;
+                low.extend(own.map(|own| Term::scaled(p.clone(), own)));
+                let (low, high) = (self.sum(low)?, self.sum(high)?);
+                let whole = self.builder().join(&[low, high])?;
+                self.divide_round(whole, lower)
+            }
+        };
+        let [of_b, of_a] = moved;
+        Ok([part(of_b, own.map(|own| own[0]))?, part(of_a, own.map(|own| own[1]))?])
     }
 
     /// Transforms one after the other, a level each, their rotations hoisted or, by `few` keys,

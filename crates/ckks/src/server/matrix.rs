@@ -1,6 +1,6 @@
 //! Linear maps of slots and matrices, as users give them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -26,10 +26,12 @@ pub struct LinearMap {
 
 impl LinearMap {
     /// The map of `slots` slots with these diagonals: the amount by which the vector is rotated
-    /// left (negative: right), and `slots` factors. Several of one amount are added; zeros go.
+    /// left (negative: right), and `slots` factors, or a power of two of them that repeat. Several
+    /// of one amount are added; zeros go.
     ///
     /// # Errors
-    /// [`Error::Length`] unless `slots` is a power of two and each diagonal that long;
+    /// [`Error::Length`] unless `slots` is a power of two and each diagonal that long, or a shorter
+    /// power of two;
     /// [`Error::Value`] for a number that is not finite, [`Error::Shape`] when nothing is left.
     pub fn from_diagonals<T: Copy + Into<Complex64>>(
         slots: usize,
@@ -44,18 +46,20 @@ impl LinearMap {
         }
         let mut sums: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
         for (by, diagonal) in diagonals {
-            if diagonal.len() != slots {
+            if !diagonal.len().is_power_of_two() || diagonal.len() > slots {
                 return Err(Error::Length {
                     what: "a diagonal",
                     found: diagonal.len(),
-                    rule: format!("the map has {slots} slots"),
+                    rule: format!("the map has {slots} slots; fewer repeat, a power of two"),
                 });
             }
-            let sum = sums
-                .entry(by.rem_euclid(slots as i64) as usize)
-                .or_insert_with(|| vec![Complex64::default(); slots]);
-            for (j, (sum, value)) in sum.iter_mut().zip(diagonal).enumerate() {
-                let value = value.into();
+            let sum = sums.entry(by.rem_euclid(slots as i64) as usize).or_default();
+            // The longer of both periods.
+            let (own, period) = (sum.len(), sum.len().max(diagonal.len()));
+            sum.resize(period, Complex64::default());
+            (own.max(1)..period).for_each(|j| sum[j] = sum[j % own.max(1)]);
+            for (j, sum) in sum.iter_mut().enumerate() {
+                let value = diagonal[j % diagonal.len()].into();
                 check_finite(format!("entry {j} of diagonal {by}"), value)?;
                 *sum += value;
             }
@@ -75,7 +79,7 @@ impl LinearMap {
         self.slots
     }
 
-    /// Its diagonals that are not zero, by rotation to the left.
+    /// Its diagonals that are not zero, by rotation to the left: all factors, or a period of them.
     pub fn diagonals(&self) -> impl Iterator<Item = (usize, &[Complex64])> {
         self.diagonals.iter().map(|(&by, diagonal)| (by, diagonal.as_slice()))
     }
@@ -92,36 +96,28 @@ impl LinearMap {
     pub fn apply<T: Copy + Into<Complex64>>(&self, x: &[T]) -> Vec<Complex64> {
         let at = |j: usize| -> Complex64 { x[j % x.len()].into() };
         (0..x.len())
-            .map(|j| self.diagonals.iter().map(|(d, v)| v[j % self.slots] * at(j + d)).sum())
+            .map(|j| self.diagonals.iter().map(|(d, v)| v[j % v.len()] * at(j + d)).sum())
             .collect()
     }
 
     /// Stride and baby steps with the fewest key switches: a giant step takes a whole one, a baby
     /// step about half, as it shares its decomposition.
     pub(super) fn plan(&self) -> DiagonalPlan {
-        let stride = self.diagonals.keys().fold(self.slots, |a, &b| gcd(a, b));
-        let cost = |baby_steps: usize| {
-            let count = |step: fn(usize, usize) -> usize| {
-                let steps = self.diagonals.keys().map(|d| step(d / stride, baby_steps));
-                let mut steps: Vec<_> = steps.filter(|&step| step > 0).collect();
-                steps.sort_unstable();
-                steps.dedup();
-                steps.len()
-            };
-            count(|k, bs| k % bs) + 2 * count(|k, bs| k / bs)
-        };
-        let candidates = (0..=(self.slots / stride).ilog2()).map(|i| 1usize << i);
-        let baby_steps = candidates.min_by_key(|&bs| cost(bs)).unwrap_or(1);
-        DiagonalPlan { stride, baby_steps, slots: self.slots }
+        plan_of(self.slots, &self.diagonals.keys().copied().collect(), [1, 1])
+    }
+
+    /// How many rows differ at most: all others are these again, rotated.
+    fn period(&self) -> usize {
+        self.diagonals.values().map(Vec::len).max().unwrap_or(1)
     }
 
     /// What it does to errors.
     pub(super) fn norms(&self) -> MapNorms {
-        let n = self.slots;
+        let n = self.period();
         // Of each row, and of each column; diagonal by diagonal, as they lie in memory.
         let [mut sums, mut squares, mut columns] = [(); 3].map(|()| vec![0.0; n]);
         for (d, v) in &self.diagonals {
-            for (j, v) in v.iter().enumerate() {
+            for (j, v) in v.iter().cycle().take(n).enumerate() {
                 let size = v.norm();
                 sums[j] += size;
                 squares[j] += size * size;
@@ -145,8 +141,8 @@ impl LinearMap {
     /// a Fourier transform are. Infinite where it would take long.
     fn norm_by_products(&self) -> f64 {
         const MOST: usize = 1 << 25;
-        let (n, count) = (self.slots, self.diagonals.len());
-        if count * count * n > MOST {
+        let (n, rows, count) = (self.slots, self.period(), self.diagonals.len());
+        if count * count * rows > MOST {
             return f64::INFINITY;
         }
         // Rows of a product lie so far apart as their diagonals do.
@@ -158,20 +154,20 @@ impl LinearMap {
         }
         // Some rows at a time, on all threads.
         let some = |first: usize| {
-            let mut products = vec![Complex64::default(); ROWS_AT_ONCE.min(n - first)];
+            let mut products = vec![Complex64::default(); ROWS_AT_ONCE.min(rows - first)];
             let mut sums = vec![0.0; products.len()];
             for (apart, pairs) in &pairs {
                 products.fill(Complex64::default());
                 for [v, w] in pairs {
                     for (j, product) in (first..).zip(&mut products) {
-                        *product += v[j] * w[(j + apart) % n].conj();
+                        *product += v[j % v.len()] * w[(j + apart) % w.len()].conj();
                     }
                 }
                 sums.iter_mut().zip(&products).for_each(|(sum, product)| *sum += product.norm());
             }
             sums.into_iter().fold(0.0, f64::max)
         };
-        let firsts = (0..n).into_par_iter().step_by(ROWS_AT_ONCE);
+        let firsts = (0..rows).into_par_iter().step_by(ROWS_AT_ONCE);
         firsts.map(some).reduce(|| 0.0, f64::max).sqrt()
     }
 
@@ -185,6 +181,27 @@ impl LinearMap {
         }
         short(&hasher)
     }
+}
+
+/// Stride and baby steps with the fewest key switches for diagonals at `places`, of a matrix of
+/// maps with so many inputs and outputs: a baby step is one of each input, a giant step of each
+/// output.
+pub(super) fn plan_of(
+    slots: usize,
+    places: &BTreeSet<usize>,
+    [inputs, outputs]: [usize; 2],
+) -> DiagonalPlan {
+    let stride = places.iter().fold(slots, |a, &b| gcd(a, b));
+    let cost = |baby_steps: usize| {
+        let count = |step: fn(usize, usize) -> usize| {
+            let steps = places.iter().map(|d| step(d / stride, baby_steps));
+            steps.filter(|&step| step > 0).collect::<BTreeSet<_>>().len()
+        };
+        inputs * count(|k, bs| k % bs) + 2 * outputs * count(|k, bs| k / bs)
+    };
+    let candidates = (0..=(slots / stride).ilog2()).map(|i| 1usize << i);
+    let baby_steps = candidates.min_by_key(|&bs| cost(bs)).unwrap_or(1);
+    DiagonalPlan { stride, baby_steps, slots }
 }
 
 fn gcd(a: usize, b: usize) -> usize {
@@ -412,10 +429,29 @@ mod tests {
         assert!(map.rotations().iter().all(|by| by % 8 == 0));
     }
 
+    /// Diagonals that repeat mean the same as all of their factors.
+    #[test]
+    fn diagonals_may_be_periods() {
+        let (slots, short) = (16, [(0, vec![1.0, -2.0]), (3, vec![0.5; 4]), (3, vec![0.0, 1.0])]);
+        let long = short.clone().map(|(by, v)| (by, v.into_iter().cycle().take(slots).collect()));
+        let [short, long] = [
+            LinearMap::from_diagonals(slots, short).unwrap(),
+            LinearMap::from_diagonals::<f64>(slots, long).unwrap(),
+        ];
+        let x: Vec<f64> = (0..slots).map(|j| (j * j % 7) as f64).collect();
+        assert_eq!(short.apply(&x), long.apply(&x));
+        assert_eq!(short.diagonals().map(|(_, v)| v.len()).collect::<Vec<_>>(), [2, 4]);
+        let [a, b] = [short.norms(), long.norms()];
+        assert_eq!((a.row_sum, a.row_norm, a.reach), (b.row_sum, b.row_norm, b.reach));
+        assert!((a.norm - b.norm).abs() < 1e-12, "{} {}", a.norm, b.norm);
+    }
+
     #[test]
     fn bad_input_is_refused() {
-        let length = LinearMap::from_diagonals(8, [(0, vec![1.0; 4])]);
-        assert!(matches!(length, Err(Error::Length { .. })));
+        for wrong in [0, 3, 16] {
+            let length = LinearMap::from_diagonals(8, [(0, vec![1.0; wrong])]);
+            assert!(matches!(length, Err(Error::Length { .. })), "{wrong}");
+        }
         assert!(matches!(
             LinearMap::from_diagonals(6, [(0, vec![1.0; 6])]),
             Err(Error::Length { .. })

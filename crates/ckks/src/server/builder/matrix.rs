@@ -3,9 +3,10 @@
 use num_complex::Complex64;
 
 use super::{Builder, Node};
-use crate::program::LinearTransform;
+use crate::program::{DiagonalPlan, LinearTransform, Recorded};
+use crate::server::maps::LinearMaps;
 use crate::server::matrix::{LinearMap, Matrix, ProductMaps};
-use crate::server::tracked::{Tracked, salt, times};
+use crate::server::tracked::{MapNorms, Tracked, salt, times};
 use crate::{Error, Result};
 
 impl Builder<'_> {
@@ -31,22 +32,8 @@ impl Builder<'_> {
             });
         }
         let x = self.with_levels("a linear transform", x, 1)?;
-        let plan = map.plan();
         let (level, scale) = (x.at.level, self.canonical("a linear transform", x.at.level - 1)?);
-        let mut diagonals: Vec<Option<Vec<Complex64>>> = Vec::new();
-        for (by, diagonal) in map.diagonals() {
-            diagonals.resize(by / plan.stride, None);
-            diagonals.push(Some(diagonal.to_vec()));
-        }
-        let ratio = self.set().rescale_ratio(level);
-        let transform = LinearTransform::encode(
-            &diagonals,
-            plan,
-            ratio,
-            x.at.scale,
-            scale,
-            self.server.encoder(),
-        )?;
+        let transform = self.encoded_map(map, map.plan(), &x, scale)?;
         let chain = self.set().chain();
         let divides = transform.divides(chain.base(level).len(), chain.auxiliary_len());
         let at = if divides {
@@ -75,6 +62,118 @@ impl Builder<'_> {
             let mapped = e[x].clone().mapped(&norms).with_encoding(&plain, of_diagonals);
             mapped.renewed(salt).with_noise(noise)
         }))
+    }
+
+    /// `map` by the diagonals of `plan`, for `x`.
+    fn encoded_map(
+        &self,
+        map: &LinearMap,
+        plan: DiagonalPlan,
+        x: &Node,
+        scale: f64,
+    ) -> Result<LinearTransform> {
+        let mut diagonals: Vec<Option<Vec<Complex64>>> = Vec::new();
+        for (by, diagonal) in map.diagonals() {
+            diagonals.resize(by / plan.stride, None);
+            diagonals.push(Some(diagonal.to_vec()));
+        }
+        let (ratio, encoder) = (self.set().rescale_ratio(x.at.level), self.server.encoder());
+        Ok(LinearTransform::encode(&diagonals, plan, ratio, x.at.scale, scale, encoder)?)
+    }
+
+    /// A matrix of linear maps: one result for each of its rows, one level below the lowest of
+    /// `x`, to which all are adjusted.
+    ///
+    /// # Errors
+    /// As [`Builder::linear_transform`], and [`Error::Length`] for another number of ciphertexts
+    /// than the matrix has inputs, or of slots than its maps have; without the keys of
+    /// [`LinearMaps::rotations`], [`Error::MissingKey`] when the recording is finished.
+    pub fn linear_transforms(&mut self, x: &[Node], maps: &LinearMaps) -> Result<Vec<Node>> {
+        const OPERATION: &str = "a matrix of linear maps";
+        if x.len() != maps.inputs() {
+            return Err(Error::Length {
+                what: "the vectors of a matrix of linear maps",
+                found: x.len(),
+                rule: format!("it takes {}", maps.inputs()),
+            });
+        }
+        let mut inputs = Vec::with_capacity(x.len());
+        for x in x {
+            self.check(&[x])?;
+            if x.at.slots != maps.slots() {
+                return Err(Error::Length {
+                    what: "a ciphertext",
+                    found: x.at.slots,
+                    rule: format!("slots; the maps have {}, and it needs as many", maps.slots()),
+                });
+            }
+            inputs.push(self.with_levels(OPERATION, x, 1)?);
+        }
+        let level = inputs.iter().map(Node::level).min().unwrap_or(0);
+        for x in &mut inputs {
+            // Diagonals bring a scale in order, but the same ones serve all inputs of a level.
+            if x.at.level > level {
+                *x = self.adjust(x, level)?;
+            }
+        }
+        let (plan, scale) = (maps.plan(), self.canonical(OPERATION, level - 1)?);
+        let mut rows = Vec::with_capacity(maps.outputs());
+        for row in maps.rows() {
+            let encode = |(map, x): (&Option<LinearMap>, &Node)| {
+                map.as_ref().map(|map| self.encoded_map(map, plan, x, scale)).transpose()
+            };
+            rows.push(row.iter().zip(&inputs).map(encode).collect::<Result<Vec<_>>>()?);
+        }
+        let referred: Vec<Vec<Option<&LinearTransform>>> =
+            rows.iter().map(|row| row.iter().map(Option::as_ref).collect()).collect();
+        let referred: Vec<&[Option<&LinearTransform>]> =
+            referred.iter().map(Vec::as_slice).collect();
+        let at: Vec<Recorded> = inputs.iter().map(|x| x.at).collect();
+        let results = self.recorder.linear_transforms(&at, &referred)?;
+        let mut nodes = Vec::with_capacity(results.len());
+        for ((maps, transforms), at) in maps.rows().iter().zip(&rows).zip(results) {
+            nodes.push(self.noted_row(maps, transforms, &inputs, at));
+        }
+        Ok(nodes)
+    }
+
+    /// What is known of one result of a matrix of maps.
+    fn noted_row(
+        &mut self,
+        maps: &[Option<LinearMap>],
+        transforms: &[Option<LinearTransform>],
+        inputs: &[Node],
+        at: Recorded,
+    ) -> Node {
+        struct Part {
+            x: usize,
+            norms: MapNorms,
+            plain: Tracked,
+            encoding: f64,
+        }
+        let (model, full) = (self.model(), self.set().slots());
+        let (mut noise, mut parts) = (model.rounding(at.scale), Vec::new());
+        let mut digests = vec![at.level as u64 + 1];
+        for ((map, transform), x) in maps.iter().zip(transforms).zip(inputs) {
+            let (Some(map), Some(transform)) = (map, transform) else { continue };
+            let (norms, digest) = (map.norms(), map.digest());
+            noise = noise.hypot(norms.row_norm * model.key_switch(x.at.level, x.at.scale));
+            let count = (map.diagonals().count() as f64).sqrt();
+            let encoding = count * model.encoding(transform.plaintext_scale, map.slots());
+            let plain = Tracked::plain(full, digest, 1.0);
+            digests.push(digest);
+            parts.push(Part { x: x.estimate, norms, plain, encoding });
+        }
+        let salt = salt("linear transform", &digests);
+        self.noted("a linear map", at, move |e| {
+            let one = |part: &Part| {
+                let of_diagonals = times(e[part.x].magnitude(), part.encoding);
+                let mapped = e[part.x].clone().mapped(&part.norms);
+                mapped.with_encoding(&part.plain, of_diagonals)
+            };
+            let sum = parts.iter().map(one).reduce(|sum, part| sum.plus(&part));
+            sum.expect("a row has a map").renewed(salt).with_noise(noise)
+        })
     }
 
     /// A matrix in the clear times the vector in a ciphertext, one level.
