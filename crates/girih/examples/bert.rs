@@ -45,7 +45,8 @@ use girih::ckks::{Complex64, KeyRange};
 use parties::Parties;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use steps::{Batch, Steps};
+use std::time::Instant;
+use steps::{Ahead, Batch, Shape as Shaped, Steps};
 
 /// Runs the encoder of a BERT on encrypted tokens.
 #[derive(Parser)]
@@ -126,12 +127,18 @@ fn keys(set: &CkksParameters, plan: &Plan<'_>, last: usize) -> Result<Vec<KeyRan
     Ok(keys)
 }
 
-/// z = x + i x', x' being x one token back.
-fn with_wrapped(b: &mut Builder<'_>, x: &[Node], block: usize) -> Result<Vec<Node>> {
+/// z = x + i x' at a level, x' being x one token back.
+fn with_wrapped(
+    b: &mut Builder<'_>,
+    x: &[Node],
+    plan: &Plan<'_>,
+    level: usize,
+) -> Result<Vec<Node>> {
     let one = |x: &Node| {
-        let back = b.rotate(x, -(block as i64))?;
+        let x = down(b, x, level)?;
+        let back = b.rotate(&x, -(plan.shape().block() as i64))?;
         let back = b.mul_constant(&back, I)?;
-        b.add(x, &back)
+        b.add(&x, &back)
     };
     x.iter().map(one).collect()
 }
@@ -168,9 +175,87 @@ fn down(b: &mut Builder<'_>, x: &Node, level: usize) -> Result<Node> {
     if x.level() > level { b.adjust(x, level) } else { Ok(*x) }
 }
 
+/// Products with matrices of a layer, each a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Matrices {
+    /// Queries; keys with those H tokens later as imaginary parts, less their mean; values with
+    /// the negatives of those.
+    Attention,
+    /// The sum before the first normalisation: two blocks of it as one vector, and the third.
+    AttentionSum,
+    /// Two blocks at a time of what GELU is given.
+    Perceptron,
+    /// The sum before the second normalisation.
+    PerceptronSum,
+}
+
+impl Matrices {
+    fn name(self, layer: usize) -> String {
+        format!("{self:?} {layer}")
+    }
+
+    /// No slot of the results is larger.
+    fn magnitude(self) -> f64 {
+        if self == Self::Attention { 8.0 } else { 1.0 }
+    }
+
+    fn record(
+        self,
+        b: &mut Builder<'_>,
+        plan: &Plan<'_>,
+        layer: usize,
+        last: usize,
+        x: &[Node],
+    ) -> Result<Vec<Node>> {
+        let sum = |b: &mut Builder<'_>, maps: &Maps| {
+            let (own, beside) = x.split_at(x.len() - BLOCKS);
+            let mut inputs = with_wrapped(b, own, plan, last + 1)?;
+            for x in beside {
+                inputs.push(down(b, x, last + 1)?);
+            }
+            let y = apply(b, &inputs, maps)?;
+            Ok(vec![paired(b, &y[0], &y[1])?, twice_real(b, &y[2])?])
+        };
+        match self {
+            Self::Attention => {
+                let z = with_wrapped(b, x, plan, last + NORMAL)?;
+                let y = apply(b, &z, &plan.attention(layer)?)?;
+                y.iter().enumerate().map(|(i, y)| of_attention(b, plan, y, i / BLOCKS)).collect()
+            }
+            Self::AttentionSum => sum(b, &plan.first_sum(layer)?),
+            Self::Perceptron => {
+                let z = with_wrapped(b, x, plan, last + 1)?;
+                let y = apply(b, &z, &plan.up(layer)?)?;
+                y.chunks(2).map(|y| paired(b, &y[0], &y[1])).collect()
+            }
+            Self::PerceptronSum => sum(b, &plan.second_sum(layer)?),
+        }
+    }
+}
+
+/// A block of queries (0), keys (1) or values (2), as attention takes it, of half of it.
+fn of_attention(b: &mut Builder<'_>, plan: &Plan<'_>, y: &Node, which: usize) -> Result<Node> {
+    let (tokens, block) = (plan.shape().tokens, plan.shape().block() as i64);
+    let y = twice_real(b, y)?;
+    if which == 0 {
+        return Ok(y);
+    }
+    let later = b.rotate(&y, plan.shape().head() as i64 * block)?;
+    let later = b.mul_constant(&later, if which == 1 { I } else { -I })?;
+    let both = b.add(&y, &later)?;
+    if which == 2 {
+        return Ok(both);
+    }
+    let sum = b.inner_sum(&both, tokens, block)?;
+    let times = b.mul_constant(&both, tokens as f64)?;
+    b.sub(&times, &sum)
+}
+
 /// Whoever computes.
 struct Evaluator<'a> {
     steps: Steps<'a>,
+    /// Of what products with matrices are given.
+    shapes: BTreeMap<Matrices, Vec<Shaped>>,
     plan: &'a Plan<'a>,
     functions: &'a Fitted,
     /// Where bootstrappings begin.
@@ -185,25 +270,72 @@ impl Evaluator<'_> {
         let plan = self.plan;
         let (mut normal, mut all) = (x.to_vec(), Vec::new());
         for layer in 0..plan.encoder.layers.len() {
-            let attended = self.attend(layer, &normal)?;
-            let maps = || plan.first_sum(layer);
-            let sum = self.sum(&format!("attention's sum {layer}"), &attended, &normal, maps)?;
-            normal = self.normalise(&sum)?;
-            let hidden = self.perceptron(layer, &normal)?;
-            let maps = || plan.second_sum(layer);
-            let sum = self.sum(&format!("perceptron's sum {layer}"), &hidden, &normal, maps)?;
-            normal = self.normalise(&sum)?;
+            normal = self.layer(layer, &normal)?;
             all.push(normal.clone());
         }
-        let [factors, shift] = plan.last_gain();
-        let result = self.step("gain", "gain", &normal, 16.0, |b, x| {
+        let result = self.gain(&normal)?;
+        Ok((all, result))
+    }
+
+    /// The gain of the last normalisation.
+    fn gain(&mut self, normal: &[Batch]) -> Result<Vec<Batch>> {
+        let [factors, shift] = self.plan.last_gain();
+        self.step("gain", "gain", normal, 16.0, |b, x| {
             let one = |(i, x): (usize, &Node)| {
                 let y = b.mul_plain(x, &factors[i])?;
                 b.add_plain(&y, &shift[i])
             };
             x.iter().enumerate().map(one).collect()
-        })?;
-        Ok((all, result))
+        })
+    }
+
+    fn layer(&mut self, layer: usize, x: &[Batch]) -> Result<Vec<Batch>> {
+        let attended = self.attend(layer, x)?;
+        let sum = self.matrices(Matrices::AttentionSum, layer, &attended, x)?;
+        let normal = self.normalise(&sum)?;
+        let hidden = self.perceptron(layer, &normal)?;
+        let sum = self.matrices(Matrices::PerceptronSum, layer, &hidden, &normal)?;
+        self.normalise(&sum)
+    }
+
+    /// A product with matrices of a layer, of `x` and of what it was made of.
+    fn matrices(
+        &mut self,
+        which: Matrices,
+        layer: usize,
+        x: &[Batch],
+        beside: &[Batch],
+    ) -> Result<Vec<Batch>> {
+        let (plan, last) = (self.plan, self.last);
+        let inputs: Vec<Batch> = x.iter().chain(beside).cloned().collect();
+        self.shapes.insert(which, inputs.iter().map(Batch::shape).collect());
+        self.step("matrices", &which.name(layer), &inputs, which.magnitude(), |b, x| {
+            which.record(b, plan, layer, last, x)
+        })
+    }
+
+    /// Prepares the steps of all layers side by side, and those that are the same in each.
+    fn prepare(&mut self, x: &[Batch]) -> Result<()> {
+        // With shapes alone; those of the second layer are those of all that follow.
+        let mut shapes: Vec<Batch> = x.iter().map(|x| Batch::Rehearsed(x.shape())).collect();
+        let layers = self.plan.encoder.layers.len();
+        for layer in 0..layers.min(1) {
+            shapes = self.layer(layer, &shapes)?;
+        }
+        self.gain(&shapes)?;
+        self.steps.prepare()?;
+        let (plan, last) = (self.plan, self.last);
+        let mut ahead = Vec::new();
+        for (&which, shapes) in &self.shapes {
+            for layer in 1..layers {
+                let record =
+                    move |b: &mut Builder<'_>, x: &[Node]| which.record(b, plan, layer, last, x);
+                ahead.push(Ahead::new(which.name(layer), shapes.clone(), record));
+            }
+        }
+        self.steps.record_ahead(ahead)?;
+        self.bootstrappings = 0;
+        Ok(())
     }
 
     /// A step; its results are promised to stay below `magnitude`.
@@ -218,7 +350,7 @@ impl Evaluator<'_> {
         let inputs: Vec<&Batch> = inputs.iter().collect();
         let results = self.steps.run(part, name, &inputs, record)?;
         // Bounds say so; what the model of errors would count with is far more.
-        results.iter().map(|x| x.with_magnitude(magnitude)).collect()
+        results.iter().map(|x| x.with_magnitude(magnitude)?.summed_up()).collect()
     }
 
     /// All bootstrapped.
@@ -238,7 +370,7 @@ impl Evaluator<'_> {
 
     /// Twice what attention gives.
     fn attend(&mut self, layer: usize, x: &[Batch]) -> Result<Vec<Batch>> {
-        let all = self.queries_keys_values(layer, x)?;
+        let all = self.matrices(Matrices::Attention, layer, x, &[])?;
         let mut scores = Vec::new();
         for i in 0..BLOCKS {
             scores.push(self.scores([&all[i], &all[BLOCKS + i]])?);
@@ -249,37 +381,6 @@ impl Evaluator<'_> {
             attended.push(self.weighted([&powers, &inverses, &all[2 * BLOCKS + i]])?);
         }
         Ok(attended)
-    }
-
-    /// Queries; keys with those H tokens later as imaginary parts, less their mean; values with
-    /// the negatives of those.
-    fn queries_keys_values(&mut self, layer: usize, x: &[Batch]) -> Result<Vec<Batch>> {
-        let plan = self.plan;
-        let (tokens, block) = (plan.shape().tokens, plan.shape().block());
-        let later = (plan.shape().head() * block) as i64;
-        self.step("matrices", &format!("queries, keys, values {layer}"), x, 8.0, |b, x| {
-            let z = with_wrapped(b, x, block)?;
-            let y = apply(b, &z, &plan.attention(layer)?)?;
-            let mut all = Vec::new();
-            for (i, y) in y.iter().enumerate() {
-                let y = twice_real(b, y)?;
-                if i < BLOCKS {
-                    all.push(y);
-                    continue;
-                }
-                let is_key = i < 2 * BLOCKS;
-                let other = b.rotate(&y, later)?;
-                let other = b.mul_constant(&other, if is_key { I } else { -I })?;
-                let mut both = b.add(&y, &other)?;
-                if is_key {
-                    let sum = b.inner_sum(&both, tokens, block as i64)?;
-                    both = b.mul_constant(&both, tokens as f64)?;
-                    both = b.sub(&both, &sum)?;
-                }
-                all.push(both);
-            }
-            Ok(all)
-        })
     }
 
     /// Half of scores over their bound.
@@ -341,27 +442,6 @@ impl Evaluator<'_> {
         Ok(results.remove(0))
     }
 
-    /// The sum before a normalisation, of maps of `x` and of what `x` was made of: two blocks of it
-    /// as one vector, and the third.
-    fn sum(
-        &mut self,
-        name: &str,
-        x: &[Batch],
-        beside: &[Batch],
-        maps: impl FnOnce() -> Result<Maps>,
-    ) -> Result<Vec<Batch>> {
-        let (block, level) = (self.plan.shape().block(), self.last + 1);
-        let inputs: Vec<Batch> = x.iter().chain(beside).cloned().collect();
-        self.step("matrices", name, &inputs, 1.0, |b, inputs| {
-            let inputs: Vec<Node> =
-                inputs.iter().map(|x| down(b, x, level)).collect::<Result<_>>()?;
-            let mut z = with_wrapped(b, &inputs[..x.len()], block)?;
-            z.extend(&inputs[x.len()..]);
-            let y = apply(b, &z, &maps()?)?;
-            Ok(vec![paired(b, &y[0], &y[1])?, twice_real(b, &y[2])?])
-        })
-    }
-
     /// Less their mean, divided by the root of the variance, over the bound of that.
     fn normalise(&mut self, sum: &[Batch]) -> Result<Vec<Batch>> {
         let (plan, functions) = (self.plan, self.functions);
@@ -399,14 +479,8 @@ impl Evaluator<'_> {
 
     /// GELU of the perceptron's first matrix.
     fn perceptron(&mut self, layer: usize, x: &[Batch]) -> Result<Vec<Batch>> {
-        let (plan, functions, level) = (self.plan, self.functions, self.last + 1);
-        let block = plan.shape().block();
-        let pairs = self.step("matrices", &format!("perceptron {layer}"), x, 0.75, |b, x| {
-            let x: Vec<Node> = x.iter().map(|x| down(b, x, level)).collect::<Result<_>>()?;
-            let z = with_wrapped(b, &x, block)?;
-            let y = apply(b, &z, &plan.up(layer)?)?;
-            y.chunks(2).map(|y| paired(b, &y[0], &y[1])).collect()
-        })?;
+        let (functions, level) = (self.functions, self.last + 1);
+        let pairs = self.matrices(Matrices::Perceptron, layer, x, &[])?;
         let mut all = Vec::new();
         for fresh in self.refresh(&pairs)? {
             let results = self.step("GELU", "GELU", &[fresh], 1.0, |b, x| {
@@ -530,15 +604,26 @@ pub(crate) fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
 
     // Whoever computes.
     let steps = Steps::new(server, arguments.warm);
-    let mut evaluator =
-        Evaluator { steps, plan: &plan, functions: &functions, last, bootstrappings: 0 };
-    // Once with shapes alone, so that all steps are prepared side by side.
-    let shapes: Vec<Batch> = x.iter().map(|x| Batch::Rehearsed(x.shape())).collect();
-    evaluator.run(&shapes)?;
-    evaluator.steps.prepare()?;
-    evaluator.bootstrappings = 0;
+    let mut evaluator = Evaluator {
+        steps,
+        shapes: BTreeMap::new(),
+        plan: &plan,
+        functions: &functions,
+        last,
+        bootstrappings: 0,
+    };
+    evaluator.prepare(&x)?;
     let (layers, result) = evaluator.run(&x)?;
-    let Evaluator { steps, bootstrappings, .. } = evaluator;
+    let bootstrappings = evaluator.bootstrappings;
+    // Once more, with no wait between steps.
+    evaluator.steps.waits = false;
+    let start = Instant::now();
+    if arguments.warm {
+        evaluator.run(&x)?;
+        server.synchronize()?;
+    }
+    let whole = start.elapsed().as_secs_f64();
+    let steps = evaluator.steps;
 
     // The owner again.
     let decrypt = |all: &[Batch]| -> std::result::Result<Vec<Vec<f64>>, Failure> {
@@ -567,9 +652,11 @@ pub(crate) fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
     let wanted: Vec<Vec<f64>> =
         exact[exact.len() - 1].iter().map(|normal| gain.apply(normal)).collect();
     let (result_off, _) = differences(&found, &wanted);
-    let seconds: f64 = steps.spent.values().map(std::time::Duration::as_secs_f64).sum();
+    let parts: f64 = steps.spent.values().map(std::time::Duration::as_secs_f64).sum();
+    let seconds = if arguments.warm { whole } else { parts };
     let count = encoder.layers.len();
     println!("{count} layers, {bootstrappings} bootstrappings, {seconds:.2} s");
+    println!("  step by step {parts:.2} s:");
     for (part, spent) in &steps.spent {
         println!("    {part} {:.3} s", spent.as_secs_f64());
     }
@@ -578,6 +665,7 @@ pub(crate) fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
         ("layers".to_owned(), count as f64),
         ("seconds".to_owned(), seconds),
         ("seconds_a_layer".to_owned(), seconds / count as f64),
+        ("seconds_step_by_step".to_owned(), parts),
         ("seconds_preparing".to_owned(), steps.prepared.as_secs_f64()),
         ("bootstrappings".to_owned(), bootstrappings as f64),
         ("device_bytes".to_owned(), steps.bytes as f64),

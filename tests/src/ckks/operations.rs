@@ -102,6 +102,14 @@ fn divided_transform(r: &mut Recorder, place: &Place, [x, _]: [Recorded; 2]) -> 
     Ok(vec![r.linear_transform_divided(&x, &eleven_diagonals(place, &x)?)?])
 }
 
+/// Two results of two inputs, one of which they share.
+fn matrix_of_transforms(r: &mut Recorder, place: &Place, [x, y]: [Recorded; 2]) -> Recording {
+    let first = eleven_diagonals(place, &x)?;
+    let mut second = first.clone();
+    second.plaintexts.truncate(6);
+    r.linear_transforms(&[x, y], &[&[Some(&first), Some(&second)], &[None, Some(&first)]])
+}
+
 fn chebyshev(r: &mut Recorder, place: &Place, [x, _]: [Recorded; 2]) -> Recording {
     let coefficients: Vec<f64> = (0..16).map(|k| 1.0 / f64::from(k * k + 2)).collect();
     let basis = r.chebyshev_basis(&x, 15, 2)?;
@@ -125,7 +133,7 @@ enum At {
     Joined,
 }
 
-const OPERATIONS: [(&str, Operation, At); 12] = [
+const OPERATIONS: [(&str, Operation, At); 13] = [
     ("multiply", multiply, At::Highest),
     ("square_low", square, At::Half),
     ("sums", sums, At::Highest),
@@ -136,6 +144,7 @@ const OPERATIONS: [(&str, Operation, At); 12] = [
     ("adjust", adjust, At::Highest),
     ("linear_transform", linear_transform, At::Highest),
     ("divided_transform", divided_transform, At::Half),
+    ("matrix_of_transforms", matrix_of_transforms, At::Half),
     ("chebyshev", chebyshev, At::Half),
     ("bootstrap", bootstrap, At::Bottom),
 ];

@@ -1,7 +1,7 @@
 //! Rotations, sums over slots, linear maps, matrices.
 
 use girih_backend::NoProgress;
-use girih_ckks::server::{Estimate, LinearMap, Matrix, Options};
+use girih_ckks::server::{Ciphertexts, Estimate, LinearMap, LinearMaps, Matrix, Options};
 use girih_ckks::{CkksParameters, Complex64, Error, EvaluationKeys, KeyKind};
 
 use crate::support::{SMALL, complex, kinds, numbers, pair, pair_of, server_of, to_complex};
@@ -196,6 +196,54 @@ fn linear_maps_of_many_diagonals_at_low_levels() {
             p.check_within(&y, &map.apply(&x), 12.0, 7.0);
         }
     }
+}
+
+/// Two results of three vectors, diagonals that repeat, and an input that one result does not need.
+#[test]
+fn matrices_of_linear_maps_take_one_level() {
+    let n = 128;
+    let map = |seed: u64, by: std::ops::Range<i64>| {
+        let one = |by: i64| (by, complex(16, seed + by as u64).iter().map(|v| v / 8.0).collect());
+        Some(LinearMap::from_diagonals(n, by.map(one).collect::<Vec<(_, Vec<_>)>>()).unwrap())
+    };
+    let rows = vec![
+        vec![map(70, 0..40), None, map(170, 3..4)],
+        vec![map(270, 16..17), map(370, 0..20), None],
+    ];
+    let maps = LinearMaps::new(rows).unwrap();
+    let p = pair(&maps.rotations());
+    let x: Vec<Vec<Complex64>> = (0..3).map(|i| complex(n, 470 + i)).collect();
+    let cx: Vec<_> = x.iter().map(|x| p.upload(x)).collect();
+    let run = |levels: [usize; 3]| {
+        let inputs: Vec<_> =
+            cx.iter().zip(levels).map(|(x, level)| p.server.adjust(x, level).unwrap()).collect();
+        let recording = p.server.record(|b| {
+            let input = |x: &Ciphertexts| b.input_with(x.level(), x.scale(), x.slots());
+            let nodes = inputs.iter().map(input).collect::<Result<Vec<_>, _>>()?;
+            b.linear_transforms(&nodes, &maps)
+        });
+        recording?.run(&inputs.iter().collect::<Vec<_>>())
+    };
+    // All go down to the lowest.
+    for levels in [[2, 2, 2], [3, 1, 2]] {
+        let y = run(levels).unwrap();
+        let level = levels.iter().min().unwrap() - 1;
+        for (y, wanted) in y.iter().zip(maps.apply(&x)) {
+            assert_eq!((y.level(), Some(y.scale())), (level, p.server.set().scale(level)));
+            p.check_within(y, &wanted, 12.0, 7.0);
+        }
+    }
+    assert!(matches!(run([1, 0, 1]), Err(Error::OutOfLevels { .. })));
+    let few = p.server.record(|b| {
+        let x = b.input_with(1, cx[0].scale(), n)?;
+        b.linear_transforms(&[x], &maps)
+    });
+    assert!(matches!(few, Err(Error::Length { .. })));
+    let small = p.server.record(|b| {
+        let x = b.input_with(1, cx[0].scale(), n / 2)?;
+        b.linear_transforms(&[x; 3], &maps)
+    });
+    assert!(matches!(small, Err(Error::Length { .. })));
 }
 
 #[test]

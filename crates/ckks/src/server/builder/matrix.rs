@@ -102,9 +102,9 @@ impl Builder<'_> {
             self.check(&[x])?;
             if x.at.slots != maps.slots() {
                 return Err(Error::Length {
-                    what: "a ciphertext",
+                    what: "a vector for linear maps",
                     found: x.at.slots,
-                    rule: format!("slots; the maps have {}, and it needs as many", maps.slots()),
+                    rule: format!("the maps have {} slots, and it needs as many", maps.slots()),
                 });
             }
             inputs.push(self.with_levels(OPERATION, x, 1)?);
