@@ -5,6 +5,9 @@
 use anyhow::{Result, anyhow};
 
 #[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../../crates/girih/examples/bert.rs"]
+mod bert;
+#[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../../crates/girih/examples/helr.rs"]
 mod helr;
 #[allow(dead_code, reason = "an example's main is not called here")]
@@ -25,6 +28,8 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Example {
+    /// Run the encoder of a BERT on encrypted tokens.
+    Bert(bert::Arguments),
     /// Train a logistic regression on encrypted images.
     Helr(helr::Arguments),
     /// Classify encrypted images by a residual network.
@@ -37,6 +42,7 @@ enum Example {
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let ran = match &arguments.example {
+        Example::Bert(arguments) => bert::run(arguments),
         Example::Helr(arguments) => helr::run(arguments),
         Example::Resnet20(arguments) => resnet20::run(arguments),
         Example::Sort(arguments) => sort::run(arguments),

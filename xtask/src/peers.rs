@@ -99,6 +99,14 @@ const WORKS: [Work; 9] = [
         source: "Theodosian, H200, published",
     },
     Work {
+        what: "the encoder of BERT-base, 128 tokens, twelve layers",
+        record: "example_bert",
+        field: "/figures/seconds",
+        unit: Unit::Seconds,
+        peer: 12.2,
+        source: "Perseus, RTX PRO 6000, published",
+    },
+    Work {
         what: "sorting 16,384 numbers",
         record: "example_sort_16384",
         field: "/figures/seconds",

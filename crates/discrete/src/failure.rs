@@ -330,7 +330,6 @@ fn settled(from: Tail, next: impl Fn(&Tail) -> (f64, Tail)) -> Option<(Tail, f64
         // Probabilities are rounded up, so that tails creep; one a little larger may be at rest.
         let wider = tail.widened();
         let (wrong, after) = next(&wider);
-        println!("   wrong {:.2}", wrong.log2());
         if after.is_within(&wider) {
             return Some((wider, wrong));
         }

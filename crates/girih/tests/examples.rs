@@ -11,6 +11,9 @@ mod adder;
 #[path = "../examples/aes128.rs"]
 mod aes128;
 #[allow(dead_code, reason = "an example's main is not called here")]
+#[path = "../examples/bert.rs"]
+mod bert;
+#[allow(dead_code, reason = "an example's main is not called here")]
 #[path = "../examples/digits.rs"]
 mod digits;
 #[allow(dead_code, reason = "an example's main is not called here")]
@@ -213,6 +216,25 @@ fn encrypted_sequences_are_read_as_in_the_plain() {
     for wrong in [&["--weights", "nowhere"][..], &["--sequences", "0"]] {
         let line = ["transformer"].iter().chain(wrong);
         assert!(transformer::Arguments::try_parse_from(line).is_err());
+    }
+}
+
+/// Two layers, so that one follows another.
+#[test]
+fn encrypted_tokens_are_encoded_as_in_the_plain() {
+    let line = ["bert", "--layers", "2"];
+    bert::run(&bert::Arguments::parse_from(line.iter().chain(&SMALL))).expect("the plain numbers");
+    for (wrong, why) in [
+        (&["--set", "CKKS_N15_D40"][..], "no bootstrapping"),
+        (&["--set", "INSECURE_CKKS_D40_N11"], "slots"),
+        (&["--weights", "nowhere", "--input", "nowhere"], "nowhere"),
+    ] {
+        let line = ["bert", "--device", "cpu"].iter().chain(wrong);
+        let refused = bert::run(&bert::Arguments::parse_from(line)).expect_err(why);
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+    for wrong in [&["--weights", "nowhere"][..], &["--layers", "0"]] {
+        assert!(bert::Arguments::try_parse_from(["bert"].iter().chain(wrong)).is_err());
     }
 }
 
