@@ -4,7 +4,7 @@
 //! padding, with the body as mask times secret plus message plus error: words carry over as they
 //! are. A condition is 0 or 1 there, 0 or 8 here; a look-up goes between them.
 
-use crate::{Result, error};
+use crate::{HostKeys, Result, error, lists};
 use girih_integer::{Encrypted, FheBool, FheInt, FheUint, Integer};
 use girih_tfhe::{LookUpTable, LweCiphertexts, ParameterSet};
 use serde::Serialize;
@@ -28,7 +28,7 @@ const LARGEST_DEGREE: u64 = 3;
 const LARGEST_NOISE: u64 = 5;
 
 /// Encrypted values of TFHE-rs that girih computes on: `tfhe::FheBool`, and `tfhe::FheUint2` to
-/// `FheUint128` and `FheInt2` to `FheInt128`, of 2 to 16, 32, 64 and 128 bits.
+/// `FheUint256` and `FheInt2` to `FheInt256`, of 2 to 16, 32, 64, 128, 160 and 256 bits.
 pub trait Foreign: Tagged + Sized {
     /// What they are in girih: an array of them.
     type Integers: Ours<Theirs = Self>;
@@ -110,11 +110,13 @@ macro_rules! numbers {
 
 numbers!(
     FheUint, RadixCiphertext, FheUint2 2, FheUint4 4, FheUint6 6, FheUint8 8, FheUint10 10,
-    FheUint12 12, FheUint14 14, FheUint16 16, FheUint32 32, FheUint64 64, FheUint128 128
+    FheUint12 12, FheUint14 14, FheUint16 16, FheUint32 32, FheUint64 64, FheUint128 128,
+    FheUint160 160, FheUint256 256
 );
 numbers!(
     FheInt, SignedRadixCiphertext, FheInt2 2, FheInt4 4, FheInt6 6, FheInt8 8, FheInt10 10,
-    FheInt12 12, FheInt14 14, FheInt16 16, FheInt32 32, FheInt64 64, FheInt128 128
+    FheInt12 12, FheInt14 14, FheInt16 16, FheInt32 32, FheInt64 64, FheInt128 128,
+    FheInt160 160, FheInt256 256
 );
 
 /// Ciphertexts that TFHE-rs writes without their masks, as clients send them:
@@ -127,8 +129,15 @@ pub trait Compressed: Serialize {
     ///
     /// # Errors
     /// [`Error::Ciphertexts`](crate::Error::Ciphertexts) for one that a server compressed
-    /// (`compress()`), which is rounded and takes a bootstrapping of TFHE-rs to be used again.
+    /// (`compress()`), which is rounded and takes a bootstrapping of TFHE-rs to be used again:
+    /// [`Compressed::expand_by`] has the keys for it.
     fn expand(&self) -> Result<Self::Value>;
+
+    /// The same of one that a server may have compressed, by TFHE-rs's own server.
+    ///
+    /// # Errors
+    /// [`Error::Ciphertexts`](crate::Error::Ciphertexts) where TFHE-rs fails.
+    fn expand_by(&self, keys: &HostKeys) -> Result<Self::Value>;
 }
 
 /// Refuses what TFHE-rs would need a server key of its own for.
@@ -158,7 +167,7 @@ fn check_seeded(value: &impl Serialize) -> Result<()> {
     }
     error::ciphertexts(
         "a ciphertext that a server compressed: it is rounded, and TFHE-rs bootstraps it when it \
-         decompresses; decompress it there, or send what the client compressed at encryption",
+         decompresses; `expand_by` does, with the client's keys on the host",
     )
 }
 
@@ -172,6 +181,10 @@ macro_rules! compressed {
                     check_seeded(self)?;
                     Ok(self.decompress())
                 }
+
+                fn expand_by(&self, keys: &HostKeys) -> Result<Self::Value> {
+                    lists::decompressed(keys, || self.decompress())
+                }
             }
         )*
     };
@@ -182,10 +195,12 @@ compressed!(
     CompressedFheUint6 FheUint6, CompressedFheUint8 FheUint8, CompressedFheUint10 FheUint10,
     CompressedFheUint12 FheUint12, CompressedFheUint14 FheUint14, CompressedFheUint16 FheUint16,
     CompressedFheUint32 FheUint32, CompressedFheUint64 FheUint64, CompressedFheUint128 FheUint128,
+    CompressedFheUint160 FheUint160, CompressedFheUint256 FheUint256,
     CompressedFheInt2 FheInt2, CompressedFheInt4 FheInt4, CompressedFheInt6 FheInt6,
     CompressedFheInt8 FheInt8, CompressedFheInt10 FheInt10, CompressedFheInt12 FheInt12,
     CompressedFheInt14 FheInt14, CompressedFheInt16 FheInt16, CompressedFheInt32 FheInt32,
-    CompressedFheInt64 FheInt64, CompressedFheInt128 FheInt128
+    CompressedFheInt64 FheInt64, CompressedFheInt128 FheInt128,
+    CompressedFheInt160 FheInt160, CompressedFheInt256 FheInt256
 );
 
 /// Words of ciphertexts, in the order of girih's arrays, and the largest noise level.
