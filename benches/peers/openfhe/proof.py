@@ -304,7 +304,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     context, keys = client(folder)
     server = Server(folder)
-    print(f"N = {len(server.ring[server.q[0]].order)}, Q = {server.q}, P = {server.p}")
+    print(f"N = {len(server.ring[server.q[0]].order)}\nQ = {server.q}\nP = {server.p}")
     print(f"digits of {[len(d) for d in server.digits]} primes")
     x, y = pair(server, folder, "x"), pair(server, folder, "y")
     write(server, folder, "product", "product_here", server.multiply(x, y))

@@ -89,6 +89,50 @@ pub fn constants(kind: Kind, integers: &Integers, values: &[Plain]) -> Outcome<H
     for_kind!(kind, T => hold(integers.constants::<T, _>(&own::<T>(values)?)?))
 }
 
+/// Random values on a device, below `2^bits` where that is given.
+///
+/// # Errors
+/// As `FheUint::generate_oblivious_pseudo_random_bounded`, and for conditions of so many bits.
+pub fn random(
+    kind: Kind,
+    integers: &Integers,
+    seed: &[u8; 32],
+    count: usize,
+    bits: Option<u32>,
+) -> Outcome<Held> {
+    macro_rules! numbers {
+        ($($bits:literal)*) => {
+            match (kind, bits) {
+                (Kind::Bool, None | Some(1)) => {
+                    hold(FheBool::generate_oblivious_pseudo_random(integers, seed, count)?)
+                }
+                (Kind::Bool, Some(bits)) => Err(Failure::mismatch(format!(
+                    "random conditions of {bits} bits: a condition has one"
+                ))),
+                $(
+                    (Kind::Uint($bits), bits) => {
+                        hold(FheUint::<$bits>::generate_oblivious_pseudo_random_bounded(
+                            integers, seed, count, bits.unwrap_or($bits),
+                        )?)
+                    }
+                    (Kind::Int($bits), None) => {
+                        hold(FheInt::<$bits>::generate_oblivious_pseudo_random(
+                            integers, seed, count,
+                        )?)
+                    }
+                    (Kind::Int($bits), Some(bits)) => {
+                        hold(FheInt::<$bits>::generate_oblivious_pseudo_random_bounded(
+                            integers, seed, count, bits,
+                        )?)
+                    }
+                )*
+                _ => Err(Failure::mismatch(format!("there are no {kind}"))),
+            }
+        };
+    }
+    numbers!(4 8 16 32 64 128 160 256)
+}
+
 /// Values as those of one type.
 fn own<T: Element>(values: &[Plain]) -> Outcome<Vec<T::Known>> {
     let found = values.iter().map(|value| T::value(*value)).collect::<Option<Vec<_>>>();
