@@ -7,6 +7,7 @@
 use crate::{HostKeys, Result, error, lists};
 use girih_integer::{Encrypted, FheBool, FheInt, FheUint, Integer};
 use girih_tfhe::{LookUpTable, LweCiphertexts, ParameterSet};
+use rayon::prelude::*;
 use serde::Serialize;
 use tfhe::core_crypto::prelude::{CiphertextModulus, LweCiphertext};
 use tfhe::integer::ciphertext::{
@@ -215,7 +216,8 @@ impl Words {
     pub fn of<T: Foreign>(set: &ParameterSet, tag: &Tag, values: Vec<T>) -> Result<Self> {
         let (digits, count) = (blocks_of::<T::Integers>(), values.len());
         let len = set.shape().ciphertext_len();
-        let mut result = Self { words: vec![0; digits * count * len], noise: 0, count };
+        let mut noise = 0;
+        let mut blocks = Vec::with_capacity(count);
         for (e, value) in values.into_iter().enumerate() {
             if value.tag() != tag {
                 return error::ciphertexts(format!(
@@ -225,23 +227,27 @@ impl Words {
                     tag.data()
                 ));
             }
-            let blocks = value.into_blocks();
-            if blocks.len() != digits {
+            let own = value.into_blocks();
+            if own.len() != digits {
                 return error::ciphertexts(format!(
                     "number {e} has {} blocks, a {} has {digits}",
-                    blocks.len(),
+                    own.len(),
                     std::any::type_name::<T::Integers>()
                 ));
             }
-            for (d, block) in blocks.iter().enumerate() {
-                result.noise = result.noise.max(check(set, block, e, d)?);
-                let to = &mut result.words[(d * count + e) * len..][..len];
-                for (halves, &word) in to.chunks_exact_mut(2).zip(block.ct.as_ref()) {
-                    (halves[0], halves[1]) = (word as u32, (word >> 32) as u32);
-                }
+            for (d, block) in own.iter().enumerate() {
+                noise = noise.max(check(set, block, e, d)?);
             }
+            blocks.push(own);
         }
-        Ok(result)
+        let mut words = vec![0; digits * count * len];
+        words.par_chunks_exact_mut(len).enumerate().for_each(|(place, to)| {
+            let block = &blocks[place % count][place / count];
+            for (halves, &word) in to.as_chunks_mut::<2>().0.iter_mut().zip(block.ct.as_ref()) {
+                *halves = [word as u32, (word >> 32) as u32];
+            }
+        });
+        Ok(Self { words, noise, count })
     }
 }
 
@@ -288,8 +294,9 @@ pub(crate) fn values<T: Ours>(
     let (digits, len) = (blocks_of::<T>(), words.set().shape().ciphertext_len());
     let largest = if T::LOOK_UPS.is_some() { 1 } else { LARGEST_DEGREE };
     let block = |d: usize, e: usize| {
-        let halves = words.words()[(d * count + e) * len..][..len].chunks_exact(2);
-        let whole = halves.map(|h| u64::from(h[0]) | u64::from(h[1]) << 32).collect();
+        let halves = words.words()[(d * count + e) * len..][..len].as_chunks::<2>().0;
+        let whole = halves.iter().map(|[low, high]| u64::from(*low) | u64::from(*high) << 32);
+        let whole = whole.collect();
         Ciphertext::new(
             LweCiphertext::from_container(whole, CiphertextModulus::new_native()),
             Degree::new(largest),
@@ -299,9 +306,9 @@ pub(crate) fn values<T: Ours>(
             AtomicPatternKind::Standard(PBSOrder::KeyswitchBootstrap),
         )
     };
-    (0..count)
-        .map(|e| T::Theirs::from_blocks((0..digits).map(|d| block(d, e)).collect(), tag.clone()))
-        .collect()
+    let blocks = (0..count).into_par_iter().map(|e| (0..digits).map(|d| block(d, e)).collect());
+    let blocks: Vec<Vec<Ciphertext>> = blocks.collect();
+    blocks.into_iter().map(|own| T::Theirs::from_blocks(own, tag.clone())).collect()
 }
 
 /// An array on the host of words of girih's own messages.

@@ -81,6 +81,7 @@ fn lists_are_expanded_and_results_compressed() {
     let without = ServerKey::load(&CpuBackend::new(), &keys).expect("the default");
     let result = without.upload_list::<FheUint8>(&list, 0..1, &host);
     refused(result.map(drop), "enable_compression");
-    let own = without.download(&without.upload(vec![FheUint8::encrypt(1u8, &client)]).expect("own"));
+    let own =
+        without.download(&without.upload(vec![FheUint8::encrypt(1u8, &client)]).expect("own"));
     refused(without.compress(own.expect("own"), &host).map(drop), "enable_compression");
 }

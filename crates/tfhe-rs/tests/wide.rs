@@ -27,10 +27,8 @@ fn wide_numbers_go_both_ways() {
     let amount = U256::from_words([u64::MAX, 1, 2, 0x8000_0000_0000_0003]);
     let client = &both.client;
 
-    let x: FheUint<160> = both
-        .server
-        .upload(vec![FheUint160::encrypt(theirs(address), client)])
-        .expect("fresh");
+    let x: FheUint<160> =
+        both.server.upload(vec![FheUint160::encrypt(theirs(address), client)]).expect("fresh");
     let compressed = CompressedFheUint160::encrypt(theirs(address), client);
     let y = both.server.upload_compressed(&[compressed]).expect("fresh");
     assert_eq!(back_of_condition(&x.equal(&y).expect("alike")), [true]);
@@ -50,7 +48,8 @@ fn wide_numbers_go_both_ways() {
     let below = tfhe::integer::I256::from(-5i8);
     let s: FheInt<256> =
         both.server.upload(vec![FheInt256::encrypt(below, client)]).expect("fresh");
-    let s: Vec<FheInt256> = both.server.download(&s.sub(I256::from(7i8)).expect("fits")).expect("own");
+    let s: Vec<FheInt256> =
+        both.server.download(&s.sub(I256::from(7i8)).expect("fits")).expect("own");
     let s: tfhe::integer::I256 = s[0].decrypt(client);
     assert_eq!(s, tfhe::integer::I256::from(-12i8));
     let t: FheInt<160> =

@@ -14,6 +14,7 @@ Options:
   --arrays-only    leave single numbers out
   --runs N         at most so many runs, after one that is not counted (5 unless told)
   --seconds S      no further run after so many seconds of them (20 unless told)
+  --taking-over    keys and 1,000 FheUint64 between TFHE-rs and girih alone: what that takes
   --json FILE      a record, written after every line
 Words: 8, 32, 64 (bits) and
   add mul less select max div transfer; all of them where none is named";
@@ -22,6 +23,7 @@ pub struct Wanted {
     pub device: String,
     pub theirs: Option<Theirs>,
     pub multi_bit: bool,
+    pub taking_over: bool,
     /// Lengths of arrays; 1 is a number of its own.
     pub counts: BTreeSet<usize>,
     pub runs: usize,
@@ -58,6 +60,7 @@ impl Wanted {
             device: "cpu".into(),
             theirs: Some(Theirs::Cpu),
             multi_bit: false,
+            taking_over: false,
             counts: BTreeSet::new(),
             runs: 5,
             seconds: 20.0,
@@ -73,6 +76,7 @@ impl Wanted {
                 "--girih-only" => wanted.theirs = None,
                 "--theirs" => wanted.theirs = Some(Theirs::named(&value()?)?),
                 "--multi-bit" => wanted.multi_bit = true,
+                "--taking-over" => wanted.taking_over = true,
                 "--array" => array = number(&word, &value()?)?,
                 "--arrays-only" => singles = false,
                 "--runs" => wanted.runs = number(&word, &value()?)?,

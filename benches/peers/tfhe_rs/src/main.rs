@@ -6,6 +6,7 @@
 
 mod arguments;
 mod record;
+mod taking_over;
 mod width;
 
 use arguments::{HELP, Theirs, Wanted};
@@ -62,6 +63,9 @@ fn main() -> Result<(), Failure> {
     let device = girih::device::Device::open(&wanted.device)?;
     let client = client(wanted.multi_bit);
     let keys = CompressedServerKey::new(&client);
+    if wanted.taking_over {
+        return taking_over::run(&wanted, &device, &client, &keys);
+    }
 
     let begin = Instant::now();
     let server = ServerKey::load(device.backend(), &keys)?;

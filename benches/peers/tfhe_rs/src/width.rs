@@ -34,12 +34,11 @@ macro_rules! width {
             type Theirs = tfhe::$theirs;
             type Ours = FheUint<$bits>;
             let mut next = numbers($bits);
-            let mut values =
-                |shift: usize| -> Vec<$plain> {
-                    // Numbers of all sizes: divisors, and amounts that are covered.
-                    let of = |i| next() as $plain >> (i * shift) % $bits;
-                    (0..count).map(of).collect()
-                };
+            let mut values = |shift: usize| -> Vec<$plain> {
+                // Numbers of all sizes: divisors, and amounts that are covered.
+                let of = |i| next() as $plain >> (i * shift) % $bits;
+                (0..count).map(of).collect()
+            };
             let [a, b, c] = [0, 7, 3].map(&mut values);
             let flags: Vec<bool> = c.iter().map(|c| c % 2 == 1).collect();
             let encrypt = |x: &Vec<$plain>| -> Vec<Theirs> {
@@ -62,10 +61,9 @@ macro_rules! width {
                         "less" => ($plain::from(a < b), 0),
                         "select" => (if flags[i] { a } else { b }, 0),
                         "max" => (a.max(b), 0),
-                        "div" => (
-                            a.checked_div(b).unwrap_or($plain::MAX),
-                            a.checked_rem(b).unwrap_or(a),
-                        ),
+                        "div" => {
+                            (a.checked_div(b).unwrap_or($plain::MAX), a.checked_rem(b).unwrap_or(a))
+                        }
                         _ => match c.checked_add(b) {
                             Some(more) if a >= b => (a - b, more),
                             _ => (a, c),
