@@ -376,18 +376,17 @@ fn numbers_beyond_128_bits() {
         };
         columns.into_iter().map(digit).collect()
     };
+    let recorded = |operation| {
+        let operands = vec![Operand::Digits(vec![CLEAN; DIGITS]); 2];
+        record(&Request { operation, signed: false, operands }, standard()).expect("it holds")
+    };
+    let [add, multiply, less] =
+        [Operation::Add, Operation::Multiply, Operation::Compare(Order::Less)].map(recorded);
     for (a, b) in [(number(3), number(700)), (vec![3; DIGITS], number(9)), (number(5), number(5))] {
-        let of = |operation| {
-            let operands = vec![Operand::Digits(vec![CLEAN; DIGITS]); 2];
-            let request = Request { operation, signed: false, operands };
-            let program = record(&request, standard()).expect("it holds");
-            program.simulate(&[&a[..], &b[..]].concat()).swap_remove(0)
-        };
-        let sum = a.iter().zip(&b).map(|(a, b)| a + b).collect();
-        assert_eq!(of(Operation::Add), carried(sum));
+        let run = |program: &Program| program.simulate(&[&a[..], &b[..]].concat()).swap_remove(0);
+        assert_eq!(run(&add), carried(a.iter().zip(&b).map(|(a, b)| a + b).collect()));
         let column = |k: usize| (0..=k).map(|i| a[i] * b[k - i]).sum();
-        assert_eq!(of(Operation::Multiply), carried((0..DIGITS).map(column).collect()));
-        let less = a.iter().rev().lt(b.iter().rev());
-        assert_eq!(of(Operation::Compare(Order::Less)), [i64::from(less)]);
+        assert_eq!(run(&multiply), carried((0..DIGITS).map(column).collect()));
+        assert_eq!(run(&less), [i64::from(a.iter().rev().lt(b.iter().rev()))]);
     }
 }
