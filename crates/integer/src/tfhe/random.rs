@@ -73,7 +73,7 @@ fn numbers(
     let chunk = AT_ONCE.min(inner.context.report_every.load(std::sync::atomic::Ordering::Relaxed));
     for first in (0..drawn).step_by(chunk.clamp(1, MOST_JOBS)) {
         let places = first..drawn.min(first + chunk);
-        let index = |place: usize| ((place % count) << LOG2_DIGITS | place / count) as u64;
+        let index = |place: usize| (((place % count) << LOG2_DIGITS) + place / count) as u64;
         let indices: Vec<u64> = places.clone().map(index).collect();
         let words = LweCiphertexts::uniform(server.set(), server.key_id(), seed, &indices)?;
         let words = server.upload(&words)?;
