@@ -20,6 +20,12 @@ fn ours(value: tfhe::integer::U256) -> U256 {
     U256::from_le_bytes(bytes)
 }
 
+fn signed(value: I256) -> tfhe::integer::I256 {
+    let mut result = tfhe::integer::I256::default();
+    result.copy_from_le_byte_slice(&value.to_le_bytes());
+    result
+}
+
 #[test]
 fn wide_numbers_go_both_ways() {
     let both = both();
@@ -45,18 +51,18 @@ fn wide_numbers_go_both_ways() {
     let doubled: tfhe::integer::U256 = doubled[0].decrypt(client);
     assert_eq!(ours(doubled), U256::from_words([u64::MAX - 1, 3, 4, 6]));
 
-    let below = tfhe::integer::I256::from(-5i8);
+    let below = signed(I256::from(-5i8));
     let s: FheInt<256> =
         both.server.upload(vec![FheInt256::encrypt(below, client)]).expect("fresh");
     let s: Vec<FheInt256> =
         both.server.download(&s.sub(I256::from(7i8)).expect("fits")).expect("own");
     let s: tfhe::integer::I256 = s[0].decrypt(client);
-    assert_eq!(s, tfhe::integer::I256::from(-12i8));
+    assert_eq!(s, signed(I256::from(-12i8)));
     let t: FheInt<160> =
         both.server.upload(vec![FheInt160::encrypt(below, client)]).expect("fresh");
     let t: Vec<FheInt160> = both.server.download(&t.neg().expect("works")).expect("own");
     let t: tfhe::integer::I256 = t[0].decrypt(client);
-    assert_eq!(t, tfhe::integer::I256::from(5i8));
+    assert_eq!(t, signed(I256::from(5i8)));
 }
 
 fn back_of_condition(condition: &girih_integer::FheBool) -> Vec<bool> {
