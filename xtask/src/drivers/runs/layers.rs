@@ -168,7 +168,7 @@ mod tests {
     fn messages_are_counted_by_their_rule() {
         let text = "Validation Error: [ VUID-a-b-1 ] | MessageID = 0x1\nvkX(): wrong\n\
                     Validation Error: [ VUID-a-b-1 ] | MessageID = 0x1\n\
-                    Validation Warning: something without a rule that is long enough to be cut off\n";
+                    Validation Warning: something that names no rule and is long enough to cut\n";
         let found = by_rule(text);
         assert_eq!(found["VUID-a-b-1"].0, 2);
         assert_eq!(found.len(), 2);
