@@ -1,6 +1,7 @@
 //! What a process of its own does on the driver that it was started with.
 
 use super::layers;
+use crate::vectors;
 use anyhow::{Context, Result, bail};
 use girih::tfhe::ParameterSet;
 use girih_backend::{Backend, BackendError};
@@ -9,12 +10,15 @@ use girih_conformance::poly::kernels;
 use girih_conformance::{compare, host_path, shapes};
 use girih_cpu::CpuBackend;
 use girih_wgpu::WgpuBackend;
+use std::path::Path;
 use std::time::Instant;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Here {
     /// All calls of both families, whatever comes out.
     HostPath,
+    /// The published vectors of all schemes.
+    Vectors,
     /// Shapes and programs, word by word.
     Cases,
     /// A call of Vulkan that is wrong, which a layer must notice.
@@ -33,7 +37,13 @@ impl Here {
         if self == Self::WrongCall {
             return layers::wrong_call();
         }
-        let device = WgpuBackend::open(&first(device)?)?;
+        let device = first(device)?;
+        if self == Self::Vectors {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/vectors");
+            let folders = ["", "ckks", "discrete"].map(|folder| root.join(folder));
+            return vectors::replay(&folders, &device);
+        }
+        let device = WgpuBackend::open(&device)?;
         let info = device.info();
         println!("{}: {} ({})", info.id, info.name, info.notes[..3].join(", "));
         match self {
