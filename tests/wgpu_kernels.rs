@@ -6,7 +6,7 @@ use girih_backend::{BackendError, PlanRequest};
 use girih_conformance::shapes;
 use girih_wgpu::{
     Kernel, KernelVariant, Profile, Target, Vendor, WgpuPlan, desktop_gpu, kernel_variants,
-    mobile_gpu,
+    mobile_gpu, poly_builds,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 
