@@ -20,6 +20,9 @@ const KNOWN: [(&str, &str); 1] = [(
 /// What a buffer of no bytes is told by.
 const CONTROL: &str = "VUID-VkBufferCreateInfo-size-00912";
 
+/// How often a layer complained by a rule, with one example.
+type Complaints = BTreeMap<String, (usize, String)>;
+
 /// A layer with its settings, in a folder of its own.
 struct Layer {
     folder: PathBuf,
@@ -55,7 +58,7 @@ impl Layer {
 
     /// Runs this program with `words` under the layer; what it complained of, by rule, with one
     /// example of each.
-    fn complaints(&self, words: &[&str]) -> Result<(BTreeMap<String, (usize, String)>, bool)> {
+    fn complaints(&self, words: &[&str]) -> Result<(Complaints, bool)> {
         let settings = format!(
             "khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG\n\
              khronos_validation.report_flags = error,warn\n\
@@ -79,8 +82,8 @@ impl Layer {
 }
 
 /// Messages by the rule that they name; what names none stands under its first words.
-fn by_rule(text: &str) -> BTreeMap<String, (usize, String)> {
-    let mut all: BTreeMap<String, (usize, String)> = BTreeMap::new();
+fn by_rule(text: &str) -> Complaints {
+    let mut all = Complaints::new();
     for line in text.lines().filter(|line| line.starts_with("Validation ")) {
         let rule = line.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'));
         let rule = rule.into_iter().find(|word| word.starts_with("VUID-"));
