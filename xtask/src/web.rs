@@ -105,14 +105,14 @@ fn compile(root: &Path, out: &Path, install: bool) -> Result<PathBuf> {
     command.args(["build", "--package", "girih-web", "--profile", "web", "--target", TARGET]);
     // Every browser that runs the module has these vectors, and the CPU device is made of them.
     command.env("RUSTFLAGS", "-C target-feature=+simd128").env("CARGO_TARGET_DIR", &folder);
-    if install && !super::wasm::has_target()? {
+    if install && !super::wasm::has_target(super::wasm::TARGET)? {
         // Where there is no rustup, or it does not get it, a compiler of Debian's does.
         let rustup = Command::new("rustup").args(["target", "add", TARGET]).status();
         if !rustup.is_ok_and(|status| status.success()) {
             println!("rustup has no {TARGET}");
         }
     }
-    if !super::wasm::has_target()? {
+    if !super::wasm::has_target(super::wasm::TARGET)? {
         let sysroot = out.join("compiler");
         if !sysroot.join("usr/bin/rustc").exists() {
             ensure!(
