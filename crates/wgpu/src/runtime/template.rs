@@ -22,13 +22,18 @@ pub(crate) type Functions<'a> = dyn Fn(&str, &[i128]) -> Option<i128> + 'a;
 
 type Result<T> = std::result::Result<T, String>;
 
+/// A function of templates.
+struct Function {
+    parameters: Vec<String>,
+    body: Vec<String>,
+}
+
 /// Expands templates into WGSL.
 pub(crate) struct Expander<'a> {
     sources: &'a [(&'a str, &'a str)],
     functions: &'a Functions<'a>,
     scopes: Vec<HashMap<String, Value>>,
-    /// Functions of templates: their parameters and lines.
-    inlined: HashMap<String, Rc<(Vec<String>, Vec<String>)>>,
+    inlined: HashMap<String, Rc<Function>>,
     lazy: Lazy,
     out: String,
 }
@@ -94,7 +99,8 @@ impl<'a> Expander<'a> {
             let head = rest.strip_suffix(") {").and_then(|head| head.split_once('('));
             let (name, parameters) = head.ok_or("inline fn NAME(parameters) {")?;
             let (body, after) = block(after)?;
-            let function = (owned(split_outside_parentheses(parameters)), body.to_vec());
+            let parameters = owned(split_outside_parentheses(parameters));
+            let function = Function { parameters, body: body.to_vec() };
             self.inlined.insert(name.to_owned(), Rc::new(function));
             return Ok(after);
         } else if let Some((name, value)) = code.split_once(" := ").filter(|(n, _)| is_name(n)) {
@@ -228,7 +234,7 @@ impl<'a> Expander<'a> {
                 None => self.line(&text),
             };
         };
-        let (parameters, body) = &*function;
+        let Function { parameters, body } = &*function;
         let (takes, got) = (parameters.len(), given.len());
         if got != takes {
             return Err(format!("{name} takes {takes} arguments, got {got}"));
