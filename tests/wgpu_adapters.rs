@@ -412,6 +412,35 @@ fn out_of_memory(device: &WgpuBackend) -> Result<(), Failed> {
     twins.compare(0..100)
 }
 
+/// Within the limits of a small GPU key switches take fewer threads than words side by side, and
+/// what needs more than there are is refused by how many.
+fn small_limits(device: &WgpuBackend) -> Result<(), Failed> {
+    let small = WgpuBackend::open(&format!("{}@mobile16", device.info().id))?;
+    let limits = &small.info().limits;
+    let have = (limits.workgroup_threads, limits.workgroup_memory_bytes, limits.binding_bytes);
+    if have != (128, 16 << 10, 128 << 20) {
+        return Err(format!("opened with {have:?}").into());
+    }
+    let work = kernels::all(10).into_iter().next().ok_or("there are programs")?;
+    match against_interpreter(&small, &work, Plans::Own) {
+        Err(BackendError::DoesNotFit { reason, .. })
+            if reason.to_string().contains("256 threads") => {}
+        other => return Err(format!("a row of 256 threads: {other:?}").into()),
+    }
+    // 601 words of 20 bits, four to a thread.
+    let shape = BootstrapShape {
+        lwe_dimension: 600,
+        log2_ks_modulus: 20,
+        log2_ks_base: 5,
+        ..small_shape()
+    };
+    // A refusal would be an error here: this one fits.
+    match compare::bit_for_bit(&small, &CpuBackend::new(), &shape)?[..] {
+        [] => Ok(()),
+        ref differences => Err(differences.join("\n").into()),
+    }
+}
+
 /// A lost device is an error of every later call, which names the loss where it is first met.
 fn lost_device(device: &WgpuBackend) -> Result<(), Failed> {
     let shape = small_shape();
@@ -697,7 +726,7 @@ fn main() {
                 }
                 continue;
             }
-            let whole: [DeviceTest; 10] = [
+            let whole: [DeviceTest; 11] = [
                 ("timelines", timelines),
                 ("writes_in_flight", writes_in_flight),
                 ("awaited", awaited),
@@ -706,6 +735,7 @@ fn main() {
                 ("split_store", split_store),
                 ("large_store", large_store),
                 ("out_of_memory", out_of_memory),
+                ("small_limits", small_limits),
                 ("lost_device", lost_device),
                 ("batch_40000", large_batch),
             ];

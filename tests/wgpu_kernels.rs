@@ -4,7 +4,10 @@
 use girih::tfhe::ParameterSet;
 use girih_backend::{BackendError, PlanRequest};
 use girih_conformance::shapes;
-use girih_wgpu::{KernelVariant, Profile, Target, Vendor, WgpuPlan, desktop_gpu, kernel_variants};
+use girih_wgpu::{
+    Kernel, KernelVariant, Profile, Target, Vendor, WgpuPlan, desktop_gpu, kernel_variants,
+    mobile_gpu, poly_builds,
+};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
@@ -116,4 +119,26 @@ fn plans_follow_the_compiler_of_the_vendor() {
     assert_eq!(form(Vendor::Intel, Profile::Core), (true, 4));
     let numbers = [0x10DE, 0x1002, 0x8086, 0x13B5].map(Vendor::of);
     assert_eq!(numbers, [Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Other]);
+}
+
+/// What docs/guide/gpus.md says of small GPUs: every set of gates and integers fits them, rows of
+/// CKKS do not.
+#[test]
+fn every_set_keeps_to_the_limits_of_small_gpus() {
+    for kibibytes in [16, 32] {
+        let device = &mobile_gpu(kibibytes);
+        for set in ParameterSet::all() {
+            let target = Target { device, vendor: Vendor::Other, profile: Profile::Core };
+            let plan = WgpuPlan::new(set.shape(), target, &PlanRequest::default(), None);
+            let plan = plan.unwrap_or_else(|e| panic!("{}: {e}", set.name()));
+            for kernel in Kernel::of(&plan) {
+                let (threads, bytes) =
+                    (kernel.workgroup_threads(&plan), kernel.workgroup_bytes(&plan));
+                let name = format!("{} {}: {threads}, {bytes}", set.name(), kernel.name());
+                assert!(threads <= 128 && bytes <= (kibibytes << 10) as usize, "{name}");
+            }
+        }
+    }
+    let rows = poly_builds(15).into_iter().filter(|build| build.threads() > 128);
+    assert!(rows.count() > 0, "CKKS runs on small GPUs: tell it in docs/guide/gpus.md");
 }

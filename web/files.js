@@ -17,7 +17,7 @@ export const files = () => createServer(async (request, response) => {
     const file = new URL(path, root);
     if (!file.href.startsWith(root.href)) throw new Error("no file of the page");
     const body = await readFile(file);
-    const type = types[extname(path)] ?? "text/plain";
+    const type = types[extname(path)] ?? "text/plain; charset=utf-8";
     response.writeHead(200, { "content-type": type }).end(body);
   } catch {
     response.writeHead(404).end();

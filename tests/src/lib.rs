@@ -16,6 +16,7 @@
 //! | [`ckks`] | published vectors, recorded operations and the evaluator of CKKS |
 //! | [`discrete`] | published vectors and look-ups of exact numbers in slots |
 //! | [`switching`] | from CKKS to TFHE and back |
+//! | [`host_path`] | the calls of a user on a device that need not compute |
 //! | [`soak`] | random calls from several threads, for as long as wanted |
 //! | `figures` | figures of security in `docs/`, as sets say them of themselves |
 //! | [`book`] | the chapters of `docs/`, their links and samples |
@@ -30,6 +31,7 @@ pub mod ckks;
 pub mod discrete;
 #[cfg(test)]
 mod figures;
+pub mod host_path;
 pub mod poly;
 pub mod soak;
 pub mod switching;

@@ -39,7 +39,7 @@ export async function whyNoWebGpu() {
     return "this browser has WebGPU, but not the JavaScript Promise Integration that waits for it";
   }
   if (!(await gpu.requestAdapter())) {
-    return "this browser has WebGPU, but found no GPU that it would use";
+    return "this browser has WebGPU, but found no GPU";
   }
   return undefined;
 }

@@ -27,6 +27,14 @@ const sets = {
   vectors: question.get("vectors") ?? "CKKS_N14_D40",
 };
 
+/** What a set is for, and what it costs an attacker: docs/parameters.md has the rest.
+ * @type {Record<string, string>} */
+const ABOUT = {
+  STD128: "STD128 is the set for gates: exact, at a security of 124 bits.",
+  GIRIH_2_2: "GIRIH_2_2 holds two bits and two of carry in a ciphertext: exact, at 128 bits.",
+  CKKS_N14_D40: "CKKS_N14_D40 holds up to 8,192 numbers: approximate, at 137 bits.",
+};
+
 const found = find("#found", HTMLElement);
 const useWebGpu = find("#use-webgpu", HTMLButtonElement);
 const useCpu = find("#use-cpu", HTMLButtonElement);
@@ -48,10 +56,15 @@ const time = (/** @type {number} */ ms) =>
 const hexadecimal = (/** @type {Uint8Array} */ bytes) =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Lets cards run, or not. @param {boolean} ready */
-function allow(ready) {
+/** Lets cards run, or not. @param {boolean} ready @param {Card} [busy] what is not to be edited */
+function allow(ready, busy) {
   for (const card of CARDS) {
-    find(`#${card} form button:not([type])`, HTMLButtonElement).disabled = !ready;
+    const form = find(`#${card} form`, HTMLFormElement);
+    for (const part of form.elements) {
+      if (part instanceof HTMLButtonElement && part.type === "submit") part.disabled = !ready;
+      else /** @type {HTMLInputElement} */ (part).disabled = card === busy;
+    }
+    find(".wait", HTMLElement, form).hidden = ready || worker !== undefined;
   }
 }
 
@@ -103,9 +116,14 @@ async function open(device) {
   }
 }
 
+/** Takes away what a card says of values that it no longer has. @param {HTMLElement} card */
+function clear(card) {
+  card.querySelectorAll(".steps, .bytes, .outcome").forEach((old) => old.remove());
+}
+
 /** Fresh lines for a card's steps. @param {HTMLElement} card */
 function report(card) {
-  card.querySelectorAll(".steps, .bytes, .outcome").forEach((old) => old.remove());
+  clear(card);
   const template = find("#report", HTMLTemplateElement);
   card.append(template.content.cloneNode(true));
   const steps = find(".steps", HTMLElement, card);
@@ -120,7 +138,11 @@ function report(card) {
       steps.append(find("#step", HTMLTemplateElement).content.cloneNode(true));
       line = /** @type {HTMLElement} */ (steps.lastElementChild);
       began = performance.now();
+      const who = find(".who", HTMLElement, line);
+      who.textContent = told.who;
+      who.classList.add(told.who);
       find(".what", HTMLElement, line).textContent = told.what;
+      find(".holds", HTMLElement, line).textContent = told.holds;
       find("progress", HTMLProgressElement, line).setAttribute("aria-label", told.what);
     } else if (told.kind === "progress" && line) {
       find("progress", HTMLProgressElement, line).value = told.done / told.total;
@@ -153,6 +175,8 @@ function connect(name, task) {
   const card = find(`#${name}`, HTMLElement);
   const form = find("form", HTMLFormElement, card);
   find(".set", HTMLElement, card).textContent = sets[name];
+  find(".about", HTMLElement, card).textContent = ABOUT[sets[name]] ?? "";
+  form.addEventListener("input", () => clear(card));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const hear = report(card);
@@ -164,7 +188,7 @@ function connect(name, task) {
       hear({ kind: "failed", why, trapped: false });
       return;
     }
-    allow(false);
+    allow(false, name);
     drawing = hear;
     const told = await ask({ name, sets, ...asked }, hear);
     drawing = undefined;
@@ -180,14 +204,17 @@ function connect(name, task) {
 connect("bits", (form) =>
   ({ gate: form.get("gate"), a: form.has("a") ? 1 : 0, b: form.has("b") ? 1 : 0 }));
 
-connect("integers", (form) =>
-  ({ width: Number(form.get("width")), a: Number(form.get("a")), b: Number(form.get("b")) }));
-const integers = find("#integers form", HTMLFormElement);
-find("select", HTMLSelectElement, integers).addEventListener("change", (event) => {
-  const width = Number(/** @type {HTMLSelectElement} */ (event.target).value);
-  for (const name of ["a", "b"]) {
-    find(`[name=${name}]`, HTMLInputElement, integers).max = String(2 ** width - 1);
-  }
+connect("integers", (form) => {
+  const width = Number(form.get("width"));
+  const [a, b] = ["a", "b"].map((name) => {
+    const [text, value] = [String(form.get(name)), Number(form.get(name))];
+    if (text === "" || !Number.isInteger(value) || value < 0 || value >= 2 ** width) {
+      const given = text === "" ? "is missing" : `is ${text}`;
+      throw new Error(`${name} ${given}: it must be a whole number from 0 to ${2 ** width - 1}`);
+    }
+    return value;
+  });
+  return { width, a, b };
 });
 
 connect("vectors", (form) => {
@@ -207,6 +234,7 @@ connect("vectors", (form) => {
 });
 const vectors = find("#vectors form", HTMLFormElement);
 find("[name=random]", HTMLButtonElement, vectors).addEventListener("click", () => {
+  clear(find("#vectors", HTMLElement));
   for (const name of ["x", "y"]) {
     find(`[name=${name}]`, HTMLInputElement, vectors).value =
       Array.from({ length: 1024 }, () => (2 * Math.random() - 1).toFixed(3)).join(" ");
@@ -235,8 +263,11 @@ if (why === undefined) {
   const name = [vendor, architecture].filter((word) => word).join(" ");
   found.textContent = `This browser has WebGPU${name ? ` (${name})` : ""}.`;
   useWebGpu.disabled = false;
+  useCpu.classList.add("second");
 } else {
   useWebGpu.dataset.missing = "";
-  found.textContent =
-    `No WebGPU: ${why}. The CPU can do the same, in one thread, if you want that.`;
+  useWebGpu.classList.add("second");
+  const sentence = why[0].toUpperCase() + why.slice(1);
+  found.textContent = `${sentence}. The CPU can do the same, in one thread, if you want that.`;
 }
+found.dataset.webgpu = why === undefined ? "there" : "missing";

@@ -12,10 +12,13 @@ export type Task =
   | { name: "integers"; sets: Sets; width: number; a: number; b: number }
   | { name: "vectors"; sets: Sets; x: number[]; y: number[] };
 
-/** What the worker tells the page. */
+/** Whose work a step is: the owner's of the data, or of whoever computes. */
+export type Who = "you" | "server";
+
+/** What the worker tells the page; `holds` says what the step leaves with whom. */
 export type Told =
   | { kind: "opened"; name: string; software: boolean }
-  | { kind: "begin"; what: string }
+  | { kind: "begin"; who: Who; what: string; holds: string }
   | { kind: "progress"; what: string; done: number; total: number }
   | { kind: "end"; what: string; ms: number; bytes?: number }
   | { kind: "done"; lines: string[]; right: boolean; bytes: Uint8Array }

@@ -6,6 +6,7 @@ import init, * as girih from "./girih/index.js";
 /** @typedef {import("./protocol.js").Task} Task */
 /** @typedef {import("./protocol.js").Told} Told */
 /** @typedef {import("./protocol.js").Sets} Sets */
+/** @typedef {import("./protocol.js").Who} Who */
 
 /** @type {(told: Told) => void} */
 const tell = (told) => postMessage(told);
@@ -26,13 +27,15 @@ const kept = {};
 /**
  * Runs a step, timed.
  * @template T
+ * @param {Who} who
  * @param {string} what
+ * @param {string} holds
  * @param {() => T | Promise<T>} run
  * @param {(result: T) => number} [bytes] how many it made
  * @returns {Promise<T>}
  */
-async function step(what, run, bytes) {
-  tell({ kind: "begin", what });
+async function step(who, what, holds, run, bytes) {
+  tell({ kind: "begin", who, what, holds });
   const start = performance.now();
   const result = await run();
   const ms = performance.now() - start;
@@ -54,11 +57,22 @@ function opened() {
  * @param {(keys: Keys) => Promise<Server>} load
  */
 async function serve(make, load) {
-  const keys = await step("make keys", make, (keys) => keys.bytes);
-  const server = await step("load keys", () => load(keys));
+  const keys = await step("you", "make keys",
+    "you keep the client key, the server gets the evaluation keys", make, (keys) => keys.bytes);
+  const server = await step("server", "load keys",
+    "the server has evaluation keys, which decrypt nothing", () => load(keys));
   keys.free();
   return server;
 }
+
+/** What the page lets numbers be, which ciphertexts declare. */
+const LARGEST = 1000;
+/** The product takes one level; the other is room for sums of numbers as large as declared. */
+const LEVEL = 2;
+
+const SENT = "you keep the values, the server gets ciphertexts";
+const COMPUTED = "the server has one more ciphertext, and learned nothing";
+const READ = "you have the result, nobody else has";
 
 const length = (/** @type {Uint8Array} */ bytes) => bytes.length;
 const both = (/** @type {Uint8Array[]} */ all) => all.reduce((sum, one) => sum + one.length, 0);
@@ -81,11 +95,12 @@ const TASKS = {
       kept.bits = { client, server };
     }
     const { client, server } = kept.bits;
-    const inputs = await step("encrypt both", () =>
+    const inputs = await step("you", "encrypt both", SENT, () =>
       [a, b].map((bit) => client.encryptBits(new Uint8Array([bit]))), both);
     const [x, y] = inputs;
-    const output = await step(`${gate.toUpperCase()}`, () => server.gate(gate, x, y), length);
-    const [got] = await step("decrypt", () => client.decryptBits(output));
+    const output = await step("server", gate.toUpperCase(), COMPUTED,
+      () => server.gate(gate, x, y), length);
+    const [got] = await step("you", "decrypt", READ, () => client.decryptBits(output));
     const [say, want] = [`${a} ${gate.toUpperCase()} ${b}`, GATES[gate](a, b)];
     return { lines: [`${say} = ${got}`], right: got === want, bytes: shown(output) };
   },
@@ -99,13 +114,14 @@ const TASKS = {
       kept.integers = { client, server };
     }
     const { client, server } = kept.integers;
-    const inputs = await step("encrypt both", () =>
+    const inputs = await step("you", "encrypt both", SENT, () =>
       [a, b].map((value) => client.encryptIntegers(width, new Float64Array([value]))), both);
     const [x, y] = inputs;
-    const sum = await step("add", () => server.compute("add", width, x, y), length);
-    const product =
-      await step("multiply", () => server.compute("multiply", width, x, y), length);
-    const got = await step("decrypt", () =>
+    const sum = await step("server", "add", COMPUTED,
+      () => server.compute("add", width, x, y), length);
+    const product = await step("server", "multiply", COMPUTED,
+      () => server.compute("multiply", width, x, y), length);
+    const got = await step("you", "decrypt", READ, () =>
       [sum, product].map((bytes) => client.decryptIntegers(width, bytes)[0]));
     const modulus = 2 ** width;
     const want = [(a + b) % modulus, (a * b) % modulus];
@@ -124,16 +140,17 @@ const TASKS = {
   async vectors({ x, y }, sets) {
     if (!kept.vectors || kept.vectors.length < x.length) {
       const client = girih.CkksClientKey.generate(sets.vectors);
-      const make = () => client.dotKeys(x.length, 1);
+      const make = () => client.dotKeys(x.length, LEVEL);
       const server = await serve(make, (keys) => girih.CkksServerKey.load(opened(), keys));
       kept.vectors?.server.free();
       kept.vectors = { client, server, length: x.length };
     }
     const { client, server } = kept.vectors;
-    const inputs = await step("encrypt both", () =>
-      [x, y].map((values) => client.encrypt(new Float64Array(values), 1, 1000)), both);
-    const output = await step("dot product", () => server.dot(inputs[0], inputs[1]), length);
-    const [got] = await step("decrypt", () => client.decrypt(output));
+    const inputs = await step("you", "encrypt both", SENT, () =>
+      [x, y].map((values) => client.encrypt(new Float64Array(values), LEVEL, LARGEST)), both);
+    const output = await step("server", "dot product", COMPUTED,
+      () => server.dot(inputs[0], inputs[1]), length);
+    const [got] = await step("you", "decrypt", READ, () => client.decrypt(output));
     const want = x.reduce((sum, value, i) => sum + value * y[i], 0);
     const error = Math.abs(got - want);
     return {

@@ -48,8 +48,7 @@ async function visit(name, options, query, steps) {
     page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
     await page.setViewport({ width: 1180, height: 860 });
     await page.goto(`http://127.0.0.1:${server.address().port}/${query}`);
-    await page.waitForFunction(() =>
-      /^(This browser has|No) WebGPU/.test(document.querySelector("#found").textContent));
+    await page.waitForSelector("#found[data-webgpu]");
     // From here on: how long nothing else could run.
     await page.evaluate(() => {
       window.pause = 0;
@@ -92,6 +91,10 @@ async function run(page, name, card) {
   const outcome = await text(page, `#${card} .outcome`);
   const steps = await page.$$eval(`#${card} .steps li`, (lines) => lines.map((line) =>
     [".what", ".size", ".time"].map((part) => line.querySelector(part).textContent)));
+  const holders = await page.$$eval(`#${card} .steps li`, (lines) => lines.map((line) =>
+    [".who", ".holds"].map((part) => line.querySelector(part).textContent)));
+  assert.ok(holders.every(([who, holds]) => /^(you|server)$/.test(who) && holds.includes(who)),
+    JSON.stringify(holders));
   measured.push({ name, card, outcome, steps });
   assert.match(outcome, /\u2713 right$/, JSON.stringify(steps));
   assert.ok(steps.every(([what, , time]) => what && /ms|s$/.test(time)), JSON.stringify(steps));
@@ -115,9 +118,12 @@ async function all(page, name) {
 
 /** A page without WebGPU says so, and computes on the CPU once that is asked for. */
 async function asksFirst(page) {
-  assert.match(await text(page, "#found"), /^No WebGPU: .*if you want that/);
+  assert.match(await text(page, "#found"), /^This browser has .*WebGPU.*if you want that/);
   const disabled = (selector) => page.$eval(selector, (button) => button.disabled);
   assert.ok(await disabled("#use-webgpu"));
+  const primary = await page.$$eval("#device button:not(.second)", (buttons) =>
+    buttons.map((button) => [button.id, button.disabled]));
+  assert.deepEqual(primary, [["use-cpu", false]]);
   for (const card of ["bits", "integers", "vectors"]) {
     assert.ok(await disabled(`#${card} form button:not([type])`), card);
   }
@@ -143,7 +149,7 @@ test("Chromium with WebGPU, in software", async () => {
   const name = "chromium-webgpu";
   await visit(name, chromium("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader",
     "--enable-features=Vulkan"), toys, async (page) => {
-    assert.match(await text(page, "#found"), /^This browser has WebGPU/);
+    assert.match(await text(page, "#found"), /^This browser has WebGPU[ (.]/);
     await open(page, name, "webgpu");
     await all(page, name);
     await all(page, name);
@@ -153,7 +159,20 @@ test("Chromium with WebGPU, in software", async () => {
 test("Chromium: what goes wrong is said, and a task can be stopped", async () => {
   const name = "chromium-errors";
   await visit(name, chromium(), "", async (page) => {
+    const links = await page.$$eval("a[href]", (all) => all.map((link) => link.href));
+    assert.ok(links.length > 5);
+    for (const link of links) assert.equal((await fetch(link)).status, 200, link);
     await open(page, name, "cpu");
+    await page.$eval("#integers [name=a]", (input) => { input.value = "300"; });
+    await page.click("#integers form button:not([type])");
+    await page.waitForSelector("#integers .outcome.bad");
+    assert.match(await text(page, "#integers .outcome"), /a is 300: .* from 0 to 255/);
+    // What is edited has no result yet.
+    await page.type("#integers [name=b]", "1");
+    assert.equal(await page.$("#integers .outcome"), null);
+    for (const field of ["a", "b"]) {
+      await page.$eval(`#integers [name=${field}]`, (input) => { input.value = "7"; });
+    }
     await page.$eval("#vectors [name=x]", (input) => { input.value = "1 2 three"; });
     await page.click("#vectors form button:not([type])");
     await page.waitForSelector("#vectors .outcome.bad");
@@ -178,7 +197,7 @@ test("Firefox without WebGPU: the CPU, when asked to", async () => {
 test("Firefox with WebGPU, in software", async () => {
   const name = "firefox-webgpu";
   await visit(name, firefox(true), toys, async (page) => {
-    assert.match(await text(page, "#found"), /^This browser has WebGPU/);
+    assert.match(await text(page, "#found"), /^This browser has WebGPU[ (.]/);
     await open(page, name, "webgpu");
     await all(page, name);
   });

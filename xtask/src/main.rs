@@ -37,6 +37,7 @@ mod sets;
 mod slot_integers;
 mod soak;
 mod table;
+mod targets;
 mod test;
 mod tfhe_rs;
 mod thousands;
@@ -76,8 +77,14 @@ enum Command {
     Service(service::Arguments),
     /// Compile or translate every GPU kernel in use, without a GPU, and print what it takes.
     Kernels(kernels::Arguments),
+    /// Run girih on drivers that need no GPU: a second software driver, drivers whose device does
+    /// nothing, under the layer that checks calls of Vulkan, and within small limits.
+    Drivers(drivers::runs::Arguments),
     /// Check that everything but CUDA compiles for a browser, where the toolchain has the target.
     Wasm(wasm::Arguments),
+    /// Check that girih and these commands compile for Windows and macOS, where the toolchain has
+    /// them.
+    Targets(targets::Arguments),
     /// Build the web page and the package for npm below `target/web`; test or serve them.
     Web(web::Arguments),
     /// Build the Python package, install it below `target`, run its tests and examples.
@@ -161,7 +168,9 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&arguments),
         Command::TfheRs(arguments) => tfhe_rs::run(&arguments),
         Command::Service(arguments) => service::run(&arguments),
+        Command::Drivers(arguments) => drivers::runs::run(&arguments),
         Command::Wasm(arguments) => wasm::run(&arguments),
+        Command::Targets(arguments) => targets::run(&arguments),
         Command::Web(arguments) => web::run(&arguments),
         Command::Python(arguments) => python::run(&arguments),
         Command::Package(arguments) => package::run(&arguments),

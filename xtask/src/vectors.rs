@@ -18,10 +18,18 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let device = Device::open(&arguments.device)?;
+    replay(&arguments.paths, &arguments.device)
+}
+
+/// Replays files and folders of them on a device; whether all stages agree.
+///
+/// # Errors
+/// If there is no such device, or a file cannot be read.
+pub fn replay(paths: &[PathBuf], device: &str) -> Result<bool> {
+    let device = Device::open(device)?;
     println!("device: {} ({})", device.info().id, device.info().name);
     let (mut passed, mut failed) = (0, 0);
-    for path in files(&arguments.paths)? {
+    for path in files(paths)? {
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let shown = path.display().to_string();
         let (name, replay) = if CkksVectorFile::is_one(&text) {

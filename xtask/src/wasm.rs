@@ -11,7 +11,7 @@ pub struct Arguments {
     require: bool,
 }
 
-const TARGET: &str = "wasm32-unknown-unknown";
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// What a browser can run: everything but CUDA.
 const PACKAGES: [&str; 10] = [
@@ -32,7 +32,7 @@ const PACKAGES: [&str; 10] = [
 /// # Errors
 /// If no compiler or cargo can be started.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    if !has_target()? {
+    if !has_target(TARGET)? {
         println!(
             "left out: this toolchain has no {TARGET}; `rustup target add {TARGET}` installs it"
         );
@@ -52,11 +52,11 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Ok(good)
 }
 
-/// Whether the standard library of the target lies beside the compiler.
-pub(crate) fn has_target() -> Result<bool> {
+/// Whether the standard library of a target lies beside the compiler.
+pub(crate) fn has_target(target: &str) -> Result<bool> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output =
         Command::new(rustc).args(["--print", "sysroot"]).output().context("the Rust compiler")?;
     let root = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    Ok(root.join("lib/rustlib").join(TARGET).join("lib").exists())
+    Ok(root.join("lib/rustlib").join(target).join("lib").exists())
 }

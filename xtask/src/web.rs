@@ -32,7 +32,7 @@ const BROWSERS: [(&str, &str); 3] = [
     ("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json", "mesa-vulkan-drivers"),
 ];
 /// The most bytes of the module.
-const MOST_BYTES: u64 = 2_000_000;
+const MOST_BYTES: u64 = 2_200_000;
 
 /// Builds, and tests or serves where that is asked for.
 ///
@@ -105,14 +105,14 @@ fn compile(root: &Path, out: &Path, install: bool) -> Result<PathBuf> {
     command.args(["build", "--package", "girih-web", "--profile", "web", "--target", TARGET]);
     // Every browser that runs the module has these vectors, and the CPU device is made of them.
     command.env("RUSTFLAGS", "-C target-feature=+simd128").env("CARGO_TARGET_DIR", &folder);
-    if install && !super::wasm::has_target()? {
+    if install && !super::wasm::has_target(super::wasm::TARGET)? {
         // Where there is no rustup, or it does not get it, a compiler of Debian's does.
         let rustup = Command::new("rustup").args(["target", "add", TARGET]).status();
         if !rustup.is_ok_and(|status| status.success()) {
             println!("rustup has no {TARGET}");
         }
     }
-    if !super::wasm::has_target()? {
+    if !super::wasm::has_target(super::wasm::TARGET)? {
         let sysroot = out.join("compiler");
         if !sysroot.join("usr/bin/rustc").exists() {
             ensure!(
@@ -200,7 +200,20 @@ fn assemble(web: &Path, out: &Path, module: &Path) -> Result<PathBuf> {
     }
     copy(&web.join("page"), &page)?;
     copy(&package, &page.join("girih"))?;
+    copy_linked(&web.join(".."), &page)?;
     Ok(package)
+}
+
+/// Copies what the page links of the repository, pages and sources, to where its links lead.
+fn copy_linked(root: &Path, page: &Path) -> Result<()> {
+    let text = fs::read_to_string(page.join("index.html"))?;
+    let links = text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    for link in links.filter(|link| !page.join(link).exists()) {
+        let to = page.join(link);
+        fs::create_dir_all(to.parent().context("a file of the page")?)?;
+        fs::copy(root.join(link), to).with_context(|| format!("the page links {link}"))?;
+    }
+    Ok(())
 }
 
 /// Copies the files of a folder, which has no folders in it.

@@ -227,7 +227,7 @@ pub mod prelude {
     };
     pub use girih_discrete::{DiscreteParameters, EncryptedNumbers, Table, Wires};
     pub use girih_integer::{
-        CompressedIntegers, Encrypted, FheBool, FheInt, FheUint, Integer, Integers,
+        CompressedIntegers, Encrypted, FheBool, FheInt, FheUint, I256, Integer, Integers, U256,
     };
     pub use girih_switching::{Comparator, Compared, Resolution, Switch, SwitchingKeys};
     pub use girih_tfhe::{

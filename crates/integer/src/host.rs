@@ -42,7 +42,7 @@ impl<T: Integer> std::fmt::Debug for Encrypted<T> {
 }
 
 /// The digits of values, element by element.
-pub(crate) fn digits<T: Integer, P: Copy + Into<T::Plain>>(values: &[P]) -> Result<Digits> {
+pub(crate) fn digits<T: Integer, P: Copy + Into<T::Known>>(values: &[P]) -> Result<Digits> {
     if values.is_empty() {
         return mismatch("an array of no integers: there must be at least one");
     }
@@ -64,7 +64,7 @@ impl<T: Integer> Encrypted<T> {
     /// [`Error::Mismatch`] for no value, for one that is out of range (the error does not say which
     /// or what it is), for a set on which no server computes with integers, and as the key's own
     /// encryption.
-    pub fn encrypt<P: Copy + Into<T::Plain>>(
+    pub fn encrypt<P: Copy + Into<T::Known>>(
         key: &impl EncryptionKey<Engine = T::Engine>,
         values: &[P],
     ) -> Result<Self> {
@@ -72,12 +72,21 @@ impl<T: Integer> Encrypted<T> {
         Ok(Self::new(key.encrypt_digits(&digits, values.len(), form::<T>())?, values.len()))
     }
 
-    /// Decrypts the array.
+    /// Decrypts an array of numbers of at most 128 bits, or of conditions. Of wider numbers it does
+    /// not compile: [`Encrypted::decrypt_wide`] reads those.
     ///
     /// # Errors
     /// As decryption by the key, and [`Error::Mismatch`] for digits that no such integer has; the
     /// error says neither which nor what.
     pub fn decrypt(&self, client: &<T::Engine as Engine>::ClientKey) -> Result<Vec<T::Plain>> {
+        Ok(self.decrypt_wide(client)?.into_iter().map(T::narrow).collect())
+    }
+
+    /// Decrypts an array of any width, to [`U256`](crate::U256) or [`I256`](crate::I256).
+    ///
+    /// # Errors
+    /// As [`Encrypted::decrypt`].
+    pub fn decrypt_wide(&self, client: &<T::Engine as Engine>::ClientKey) -> Result<Vec<T::Known>> {
         let digits = T::Engine::decrypt(client, &self.ciphertexts, self.len, form::<T>())?;
         let Some(digits) = digits else {
             return mismatch(format!(

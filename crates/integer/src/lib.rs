@@ -1,4 +1,4 @@
-//! Encrypted integers: [`FheUint`] and [`FheInt`] of 2 to 128 bits, [`FheBool`].
+//! Encrypted integers: [`FheUint`] and [`FheInt`] of 2 to 256 bits, [`FheBool`].
 //!
 //! Two engines compute on them, and [`Integers`] takes the server key of either: TFHE, a ciphertext
 //! for each digit, and numbers in slots of CKKS, a ciphertext for a digit of 32,768 elements. Types
@@ -74,7 +74,7 @@ pub use host::Encrypted;
 pub use server::Integers;
 pub use slots::{SlotCost, slot_costs};
 pub use tfhe::{CompressedIntegers, Cost, costs};
-pub use types::{FheBool, FheInt, FheUint, Integer, Other};
+pub use types::{FheBool, FheInt, FheUint, I256, Integer, Other, U256};
 
 /// Bits of a digit.
 const DIGIT_BITS: u32 = 2;

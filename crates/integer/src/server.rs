@@ -99,7 +99,7 @@ impl<E: Engine> Integers<E> {
     pub fn constants<T, P>(&self, values: &[P]) -> Result<T>
     where
         T: Integer<Engine = E>,
-        P: Copy + Into<T::Plain>,
+        P: Copy + Into<T::Known>,
     {
         let (digits, count) = (digits::<T, P>(values)?, values.len());
         let of = E::constants(&self.0, &digits, count, form::<T>())?;

@@ -32,7 +32,7 @@ fn toy() -> &'static Toy {
 }
 
 impl Toy {
-    fn up<T: Integer<Engine = ServerKey>, P: Copy + Into<T::Plain>>(&self, values: &[P]) -> T {
+    fn up<T: Integer<Engine = ServerKey>, P: Copy + Into<T::Known>>(&self, values: &[P]) -> T {
         let encrypted = Encrypted::<T>::encrypt(&self.client, values).expect("in range");
         self.integers.upload(&encrypted).expect("of this key")
     }

@@ -39,11 +39,68 @@ def test_arrays_keep_their_shape_and_type(integer_client):
 
 def test_widths_that_numpy_lacks(integer_client):
     for dtype, values in (
-        ("uint4", [0, 15]), ("int4", [-8, 7]), ("uint128", [2**127 + 5, 3]), ("int128", [-(2**100)])
+        ("uint4", [0, 15]), ("int4", [-8, 7]), ("uint128", [2**127 + 5, 3]),
+        ("int128", [-(2**100)]), ("uint160", [2**160 - 1, 2**130, 0]),
+        ("int160", [-(2**159), 2**159 - 1]), ("uint256", [2**256 - 1, 7]),
+        ("int256", [-(2**255), -1, 2**200]),
     ):  # fmt: skip
         encrypted = integer_client.encrypt_integers(values, dtype)
         assert encrypted.dtype == dtype
         assert integer_client.decrypt_integers(encrypted).tolist() == values
+
+
+def test_numbers_of_chains(integer_client, integer_server):
+    """Amounts of 256 bits and accounts of 160: ints of Python, which have no limit."""
+    read = integer_client.decrypt_integers
+    amount, account = 2**255 + 2**130 + 9, 0xDEADBEEF00112233445566778899AABBCCDDEEFF
+    with integer_server:
+        x = integer_client.encrypt_integers([amount, 5], "uint256")
+        assert read(x + (2**255)).tolist() == [2**130 + 9, 2**255 + 5]
+        assert read(x - 6).tolist() == [amount - 6, 2**256 - 1]
+        assert read(x > 2**200).tolist() == [True, False]
+        assert read((x < 2**300) & (x > -1)).tolist() == [True, True]
+        assert read(x >> 130).tolist() == [amount >> 130, 0]
+        assert read(x << 256).tolist() == [0, 0]
+        assert read(x << [1, 256]).tolist() == [2**131 + 18, 0]
+        assert read(x.rotate_left(3)).tolist() == [(amount << 3) % 2**256 + 4, 40]
+        accounts = integer_client.encrypt_integers([account, 1], "uint160")
+        assert read(accounts == account).tolist() == [True, False]
+        assert read(accounts.is_in([account, 2**159])).tolist() == [True, False]
+        beside, found = accounts.match_value({account: 2**250}, "uint256")
+        assert read(beside).tolist() == [2**250, 0] and read(found).tolist() == [True, False]
+        assert read(accounts.astype("uint32")).tolist() == [0xCCDDEEFF, 1]
+        assert read(accounts.astype("int256")).tolist() == [account, 1]
+        signed = integer_client.encrypt_integers([-(2**150), 3], "int160")
+        assert read(-signed).tolist() == [2**150, -3]
+        assert read(abs(signed)).tolist() == [2**150, 3]
+        for wrong in (2**256, -1):
+            with pytest.raises(errors.MismatchError, match="does not fit"):
+                x + wrong
+    with pytest.raises(errors.MismatchError, match="does not fit"):
+        integer_client.encrypt_integers([2**159], "int160")
+
+
+def test_random_numbers_repeat_and_differ(integer_client, integer_server):
+    read = integer_client.decrypt_integers
+    draw = integer_server.generate_oblivious_pseudo_random
+    drawn = draw((4, 8), "uint8", bytes(32))
+    assert (drawn.shape, drawn.dtype) == ((4, 8), "uint8")
+    values = read(drawn)
+    assert np.array_equal(values, read(draw((4, 8), "uint8", bytes(32))))
+    assert not np.array_equal(values, read(draw((4, 8), "uint8", bytes([1]) * 32)))
+    assert len(np.unique(values)) > 16
+    assert read(draw(64, "uint16", bytes(32), 3)).max() < 8
+    flags = read(draw(64, "bool", bytes(32)))
+    assert 10 < flags.sum() < 54
+    assert (read(draw(8, "int8", bytes(32), bits=0)) == 0).all()
+    for arguments, part in (
+        ((3, "int8", bytes(32), 8), "below its sign"), ((3, "uint8", bytes(32), 9), "room for 8"),
+        ((3, "bool", bytes(32), 2), "has one"), ((0, "uint8", bytes(32)), "at least one"),
+    ):  # fmt: skip
+        with pytest.raises(errors.MismatchError, match=part):
+            draw(*arguments)
+    with pytest.raises(ValueError, match="32 bytes"):
+        draw(3, "uint8", b"short")
 
 
 def test_arithmetic_wraps_around(pair, integer_client):
@@ -288,7 +345,7 @@ def test_sums_do_not_wrap(integer_client, integer_server):
         assert np.array_equal(read(sum(x[3:])), a[3] + a[4])
         with pytest.raises(errors.MismatchError, match="axis 2"):
             x.sum(2)
-        wide = integer_client.encrypt_integers([1, 2], "uint128")
+        wide = integer_client.encrypt_integers([1, 2], "uint256")
         with pytest.raises(errors.MismatchError, match="wraps around"):
             wide.sum()
 

@@ -424,6 +424,9 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         ),
         "integer.ServerKey.report_to": (no_progress(integer_server.report_to), (None,), {}),
         "integer.ServerKey.limit_scratch": (integer_server.limit_scratch, (4 << 30,), {}),
+        "integer.ServerKey.generate_oblivious_pseudo_random": (
+            integer_server.generate_oblivious_pseudo_random, ((2,), "uint4", bytes(32), 3), {},
+        ),
         "integer.ServerKey.upload": (integer_server.upload, (integers,), {}),
         "columns.Columns": (
             columns.Columns, (keys, lambda server, a: ~a, ["a"], "b", "cpu"), {"integers": False},

@@ -22,6 +22,8 @@ mod context {
     pub const NAME: &str = "girih 2026-11-22 name of a client key";
     /// A seed of errors to the key of their streams.
     pub const ERRORS: &str = "girih 2026-11-22 errors";
+    /// What a seed of random numbers under a key stands for, to the seed of their masks.
+    pub const RANDOM_NUMBERS: &str = "girih 2026-11-26 oblivious random numbers";
     /// The seed of a repeatable key to seeds of secrets, published seeds of masks, seeds of errors,
     /// and seeds of keys under other sets.
     pub const TEST_KEYS: &str = "girih 2026-11-22 tests: secrets";
@@ -62,6 +64,16 @@ impl MaskSeed {
     /// The seed of these bytes, which came with a key or a ciphertext.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
+    }
+
+    /// The seed of the masks of random numbers under a key, of a seed of anyone's choice: none that
+    /// ciphertexts of that key came with, unless by a collision of BLAKE3.
+    pub fn of_random_numbers(seed: &[u8; 32], key: KeyId) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key(context::RANDOM_NUMBERS);
+        hasher.update(seed).update(key.as_bytes());
+        let mut derived = [0; 32];
+        digest::finish_into(hasher, &mut derived);
+        Self(derived)
     }
 
     /// Its bytes.

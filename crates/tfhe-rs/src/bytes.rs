@@ -12,8 +12,12 @@ use tfhe::{Unversionize, Versionize};
 /// default parameters with compression, noise squashing and casting take some hundred MB.
 pub const LARGEST_KEYS: u64 = 2 << 30;
 
-/// The most bytes of one ciphertext or compressed ciphertext: a `FheUint128` takes 1.1 MB.
+/// The most bytes of one ciphertext or compressed ciphertext: a `FheUint256` takes 2.1 MB.
 pub const LARGEST_CIPHERTEXT: u64 = 16 << 20;
+
+/// The most bytes of a list of ciphertexts: some thousand numbers of 64 bits with their masks, as
+/// many more as they are packed.
+pub const LARGEST_LIST: u64 = 1 << 30;
 
 /// Reads a compressed server key.
 ///
@@ -31,6 +35,14 @@ pub fn keys(bytes: &[u8]) -> Result<tfhe::CompressedServerKey> {
 /// As [`keys`], with [`LARGEST_CIPHERTEXT`].
 pub fn ciphertext<T: DeserializeOwned + Unversionize + Named>(bytes: &[u8]) -> Result<T> {
     read(bytes, LARGEST_CIPHERTEXT)
+}
+
+/// Reads a `tfhe::CompactCiphertextList` or a `tfhe::CompressedCiphertextList`.
+///
+/// # Errors
+/// As [`keys`], with [`LARGEST_LIST`].
+pub fn list<T: DeserializeOwned + Unversionize + Named>(bytes: &[u8]) -> Result<T> {
+    read(bytes, LARGEST_LIST)
 }
 
 /// Writes a ciphertext, for its client.

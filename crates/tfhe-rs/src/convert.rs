@@ -4,9 +4,10 @@
 //! padding, with the body as mask times secret plus message plus error: words carry over as they
 //! are. A condition is 0 or 1 there, 0 or 8 here; a look-up goes between them.
 
-use crate::{Result, error};
+use crate::{HostKeys, Result, error, lists};
 use girih_integer::{Encrypted, FheBool, FheInt, FheUint, Integer};
 use girih_tfhe::{LookUpTable, LweCiphertexts, ParameterSet};
+use rayon::prelude::*;
 use serde::Serialize;
 use tfhe::core_crypto::prelude::{CiphertextModulus, LweCiphertext};
 use tfhe::integer::ciphertext::{
@@ -28,7 +29,7 @@ const LARGEST_DEGREE: u64 = 3;
 const LARGEST_NOISE: u64 = 5;
 
 /// Encrypted values of TFHE-rs that girih computes on: `tfhe::FheBool`, and `tfhe::FheUint2` to
-/// `FheUint128` and `FheInt2` to `FheInt128`, of 2 to 16, 32, 64 and 128 bits.
+/// `FheUint256` and `FheInt2` to `FheInt256`, of 2 to 16, 32, 64, 128, 160 and 256 bits.
 pub trait Foreign: Tagged + Sized {
     /// What they are in girih: an array of them.
     type Integers: Ours<Theirs = Self>;
@@ -110,11 +111,13 @@ macro_rules! numbers {
 
 numbers!(
     FheUint, RadixCiphertext, FheUint2 2, FheUint4 4, FheUint6 6, FheUint8 8, FheUint10 10,
-    FheUint12 12, FheUint14 14, FheUint16 16, FheUint32 32, FheUint64 64, FheUint128 128
+    FheUint12 12, FheUint14 14, FheUint16 16, FheUint32 32, FheUint64 64, FheUint128 128,
+    FheUint160 160, FheUint256 256
 );
 numbers!(
     FheInt, SignedRadixCiphertext, FheInt2 2, FheInt4 4, FheInt6 6, FheInt8 8, FheInt10 10,
-    FheInt12 12, FheInt14 14, FheInt16 16, FheInt32 32, FheInt64 64, FheInt128 128
+    FheInt12 12, FheInt14 14, FheInt16 16, FheInt32 32, FheInt64 64, FheInt128 128,
+    FheInt160 160, FheInt256 256
 );
 
 /// Ciphertexts that TFHE-rs writes without their masks, as clients send them:
@@ -127,8 +130,15 @@ pub trait Compressed: Serialize {
     ///
     /// # Errors
     /// [`Error::Ciphertexts`](crate::Error::Ciphertexts) for one that a server compressed
-    /// (`compress()`), which is rounded and takes a bootstrapping of TFHE-rs to be used again.
+    /// (`compress()`), which is rounded and takes a bootstrapping of TFHE-rs to be used again:
+    /// [`Compressed::expand_by`] has the keys for it.
     fn expand(&self) -> Result<Self::Value>;
+
+    /// The same of one that a server may have compressed, by TFHE-rs's own server.
+    ///
+    /// # Errors
+    /// [`Error::Ciphertexts`](crate::Error::Ciphertexts) where TFHE-rs fails.
+    fn expand_by(&self, keys: &HostKeys) -> Result<Self::Value>;
 }
 
 /// Refuses what TFHE-rs would need a server key of its own for.
@@ -158,7 +168,7 @@ fn check_seeded(value: &impl Serialize) -> Result<()> {
     }
     error::ciphertexts(
         "a ciphertext that a server compressed: it is rounded, and TFHE-rs bootstraps it when it \
-         decompresses; decompress it there, or send what the client compressed at encryption",
+         decompresses; `expand_by` does, with the client's keys on the host",
     )
 }
 
@@ -172,6 +182,10 @@ macro_rules! compressed {
                     check_seeded(self)?;
                     Ok(self.decompress())
                 }
+
+                fn expand_by(&self, keys: &HostKeys) -> Result<Self::Value> {
+                    lists::decompressed(keys, || self.decompress())
+                }
             }
         )*
     };
@@ -182,10 +196,12 @@ compressed!(
     CompressedFheUint6 FheUint6, CompressedFheUint8 FheUint8, CompressedFheUint10 FheUint10,
     CompressedFheUint12 FheUint12, CompressedFheUint14 FheUint14, CompressedFheUint16 FheUint16,
     CompressedFheUint32 FheUint32, CompressedFheUint64 FheUint64, CompressedFheUint128 FheUint128,
+    CompressedFheUint160 FheUint160, CompressedFheUint256 FheUint256,
     CompressedFheInt2 FheInt2, CompressedFheInt4 FheInt4, CompressedFheInt6 FheInt6,
     CompressedFheInt8 FheInt8, CompressedFheInt10 FheInt10, CompressedFheInt12 FheInt12,
     CompressedFheInt14 FheInt14, CompressedFheInt16 FheInt16, CompressedFheInt32 FheInt32,
-    CompressedFheInt64 FheInt64, CompressedFheInt128 FheInt128
+    CompressedFheInt64 FheInt64, CompressedFheInt128 FheInt128,
+    CompressedFheInt160 FheInt160, CompressedFheInt256 FheInt256
 );
 
 /// Words of ciphertexts, in the order of girih's arrays, and the largest noise level.
@@ -200,7 +216,8 @@ impl Words {
     pub fn of<T: Foreign>(set: &ParameterSet, tag: &Tag, values: Vec<T>) -> Result<Self> {
         let (digits, count) = (blocks_of::<T::Integers>(), values.len());
         let len = set.shape().ciphertext_len();
-        let mut result = Self { words: vec![0; digits * count * len], noise: 0, count };
+        let mut noise = 0;
+        let mut blocks = Vec::with_capacity(count);
         for (e, value) in values.into_iter().enumerate() {
             if value.tag() != tag {
                 return error::ciphertexts(format!(
@@ -210,23 +227,27 @@ impl Words {
                     tag.data()
                 ));
             }
-            let blocks = value.into_blocks();
-            if blocks.len() != digits {
+            let own = value.into_blocks();
+            if own.len() != digits {
                 return error::ciphertexts(format!(
                     "number {e} has {} blocks, a {} has {digits}",
-                    blocks.len(),
+                    own.len(),
                     std::any::type_name::<T::Integers>()
                 ));
             }
-            for (d, block) in blocks.iter().enumerate() {
-                result.noise = result.noise.max(check(set, block, e, d)?);
-                let to = &mut result.words[(d * count + e) * len..][..len];
-                for (halves, &word) in to.chunks_exact_mut(2).zip(block.ct.as_ref()) {
-                    (halves[0], halves[1]) = (word as u32, (word >> 32) as u32);
-                }
+            for (d, block) in own.iter().enumerate() {
+                noise = noise.max(check(set, block, e, d)?);
             }
+            blocks.push(own);
         }
-        Ok(result)
+        let mut words = vec![0; digits * count * len];
+        words.par_chunks_exact_mut(len).enumerate().for_each(|(place, to)| {
+            let block = &blocks[place % count][place / count];
+            for (halves, &word) in to.as_chunks_mut::<2>().0.iter_mut().zip(block.ct.as_ref()) {
+                *halves = [word as u32, (word >> 32) as u32];
+            }
+        });
+        Ok(Self { words, noise, count })
     }
 }
 
@@ -273,8 +294,9 @@ pub(crate) fn values<T: Ours>(
     let (digits, len) = (blocks_of::<T>(), words.set().shape().ciphertext_len());
     let largest = if T::LOOK_UPS.is_some() { 1 } else { LARGEST_DEGREE };
     let block = |d: usize, e: usize| {
-        let halves = words.words()[(d * count + e) * len..][..len].chunks_exact(2);
-        let whole = halves.map(|h| u64::from(h[0]) | u64::from(h[1]) << 32).collect();
+        let halves = words.words()[(d * count + e) * len..][..len].as_chunks::<2>().0;
+        let whole = halves.iter().map(|[low, high]| u64::from(*low) | u64::from(*high) << 32);
+        let whole = whole.collect();
         Ciphertext::new(
             LweCiphertext::from_container(whole, CiphertextModulus::new_native()),
             Degree::new(largest),
@@ -284,9 +306,9 @@ pub(crate) fn values<T: Ours>(
             AtomicPatternKind::Standard(PBSOrder::KeyswitchBootstrap),
         )
     };
-    (0..count)
-        .map(|e| T::Theirs::from_blocks((0..digits).map(|d| block(d, e)).collect(), tag.clone()))
-        .collect()
+    let blocks = (0..count).into_par_iter().map(|e| (0..digits).map(|d| block(d, e)).collect());
+    let blocks: Vec<Vec<Ciphertext>> = blocks.collect();
+    blocks.into_iter().map(|own| T::Theirs::from_blocks(own, tag.clone())).collect()
 }
 
 /// An array on the host of words of girih's own messages.

@@ -4,6 +4,7 @@ mod linear;
 mod noise;
 mod plaintext;
 mod seeded;
+mod uniform;
 
 pub(crate) use noise::check_variance;
 pub(crate) use plaintext::{BITS, check_plaintext, check_room, common_plaintext};

@@ -3,6 +3,7 @@
 use crate::bootstrap::choices::Rolled;
 use crate::bootstrap::engine::WgpuEngine;
 use crate::bootstrap::plan::{Target, WgpuPlan};
+use crate::options::{OpenOptions, limits_of};
 use crate::poly::kernels::Kernels;
 use crate::runtime::gpu::{Gpu, name_of};
 use crate::runtime::instance::instance;
@@ -14,32 +15,19 @@ use girih_backend::{
 };
 use std::sync::Arc;
 
-/// The name of the software adapter, and what llvmpipe's own name starts with.
-const SOFTWARE: &str = "llvmpipe";
+/// Software drivers: what the names of their adapters hold, and what they are called here.
+const SOFTWARE: [(&str, &str); 3] =
+    [("llvmpipe", "llvmpipe"), ("SwiftShader", "swiftshader"), ("Basic Render", "warp")];
 
 /// Percent of the memory that a driver grants this process which buffers may take.
 const MEMORY_PERCENT: u8 = 95;
 
+/// What a device of DX12 says that was opened without its compiler.
+const NO_DXC: &str = "compiled by FXC, slowly and with 32-bit words: put dxcompiler.dll of DXC \
+                      1.8.2502 or later beside the program or on the PATH";
+
 /// What a device without timestamps says.
 const NO_TIMESTAMPS: &str = "no timestamps: timelines show the host alone";
-
-/// How an adapter is opened; the default is what a user wants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OpenOptions {
-    /// The arithmetic; left open, int64 where the adapter has it.
-    pub profile: Option<Profile>,
-    /// Keep to the default limits of WebGPU (16 KiB workgroup memory, 256 threads, 128 MiB
-    /// bindings), whatever there is.
-    pub webgpu_limits: bool,
-    /// Most bytes of one storage buffer, where less than the adapter's are wanted: keys and stores
-    /// are split over more of them.
-    pub binding_bytes: Option<u64>,
-    /// Checked shader modules (bounds checks, bounded loops); left open,
-    /// in builds with debug assertions.
-    pub checked: Option<bool>,
-    /// What kernels count by loops; left open, chosen by the shape.
-    pub rolled: Option<Rolled>,
-}
 
 /// One adapter, opened.
 pub struct WgpuBackend {
@@ -55,6 +43,16 @@ pub struct WgpuBackend {
 struct Found {
     id: String,
     adapter: wgpu::Adapter,
+}
+
+/// The name of a software driver; a second one of a kind gets a number.
+fn software_id(name: &str, before: &[Found]) -> String {
+    let known = SOFTWARE.iter().find(|(holds, _)| name.contains(holds));
+    let id = format!("wgpu:{}", known.map_or("software", |(_, id)| id));
+    match before.iter().filter(|found| found.id.starts_with(&id)).count() {
+        0 => id,
+        number => format!("{id}{number}"),
+    }
 }
 
 /// What `wgpu:0` is taken from first, whatever order the drivers have.
@@ -100,13 +98,7 @@ fn adapters() -> Vec<Found> {
         if cfg!(target_arch = "wasm32") {
             real.push(Found { id: "wgpu:browser".into(), adapter });
         } else if adapter.get_info().device_type == wgpu::DeviceType::Cpu {
-            let number = software.len();
-            // A second software driver, such as WARP beside llvmpipe, gets a number of its own.
-            let id = if number == 0 {
-                format!("wgpu:{SOFTWARE}")
-            } else {
-                format!("wgpu:software{number}")
-            };
+            let id = software_id(&adapter.get_info().name, &software);
             software.push(Found { id, adapter });
         } else {
             real.push(Found { id: format!("wgpu:{}", real.len()), adapter });
@@ -133,7 +125,7 @@ fn describe(
         // wgpu does not tell; a few hundred workgroups fill any GPU of today.
         multiprocessors: 1,
     };
-    let notes = [
+    let mut notes = vec![
         format!("{} through {:?}", info.driver, info.backend),
         info.driver_info.clone(),
         format!("profile {profile}"),
@@ -144,6 +136,12 @@ fn describe(
             NO_TIMESTAMPS.into()
         },
     ];
+    // The compiler that stands in for it knows no 64-bit integers, so that their absence tells.
+    if info.backend == wgpu::Backend::Dx12
+        && !adapter.features().contains(wgpu::Features::SHADER_INT64)
+    {
+        notes.push(NO_DXC.into());
+    }
     DeviceInfo::new(id, name_of(info.clone()), DeviceKind::Wgpu, limits)
         .with_transforms([Transform::Ntt])
         .with_software(info.device_type == wgpu::DeviceType::Cpu)
@@ -153,27 +151,6 @@ fn describe(
 fn profile_of(adapter: &wgpu::Adapter, asked: Option<Profile>) -> Profile {
     let has = adapter.features().contains(wgpu::Features::SHADER_INT64);
     asked.unwrap_or(if has { Profile::Int64 } else { Profile::Core })
-}
-
-/// The limits to ask for: WebGPU's defaults, with those that kernels can use raised to what the
-/// adapter has.
-fn limits_of(adapter: &wgpu::Adapter, options: &OpenOptions) -> wgpu::Limits {
-    let has = adapter.limits();
-    let mut limits = wgpu::Limits::default();
-    if !options.webgpu_limits {
-        limits.max_compute_workgroup_storage_size = has.max_compute_workgroup_storage_size;
-        limits.max_compute_invocations_per_workgroup = has.max_compute_invocations_per_workgroup;
-        limits.max_compute_workgroup_size_x = has.max_compute_workgroup_size_x;
-        // Kernels index bindings in 32-bit words.
-        limits.max_storage_buffer_binding_size =
-            has.max_storage_buffer_binding_size.min((1 << 31) - 4);
-        limits.max_buffer_size = has.max_buffer_size;
-    }
-    if let Some(bytes) = options.binding_bytes {
-        limits.max_storage_buffer_binding_size =
-            limits.max_storage_buffer_binding_size.min(bytes / 16 * 16);
-    }
-    limits
 }
 
 /// Every adapter of this machine that can be opened.
@@ -195,7 +172,9 @@ impl WgpuBackend {
     /// Opens an adapter by the name that [`enumerate`] gives it: `wgpu:0`, `wgpu:llvmpipe`. With
     /// `@core` after the name the u32-only profile runs within WebGPU's default limits, which every
     /// browser has; with `@core-full` within those of the adapter, as where it lacks 64-bit
-    /// integers. `@int64` insists on these.
+    /// integers. `@int64` insists on these. `@mobile16` and `@mobile32` are for tests: the u32-only
+    /// profile as on a small GPU, with 16 or 32 KiB of workgroup memory, 128 threads a workgroup
+    /// and 128 MiB a binding.
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] listing what there is.
@@ -211,11 +190,14 @@ impl WgpuBackend {
             },
             Some("core-full") => OpenOptions { profile: Some(Profile::Core), ..Default::default() },
             Some("int64") => OpenOptions { profile: Some(Profile::Int64), ..Default::default() },
+            Some("mobile16") => OpenOptions::mobile(16),
+            Some("mobile32") => OpenOptions::mobile(32),
             Some(other) => {
                 return Err(BackendError::NoDevice {
                     requested: name.into(),
                     why: format!(
-                        "`@{other}` is no profile; there are @core, @core-full and @int64"
+                        "`@{other}` is no profile; there are @core, @core-full, @int64, @mobile16 \
+                         and @mobile32"
                     ),
                 });
             }

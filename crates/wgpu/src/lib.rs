@@ -11,20 +11,22 @@
 
 mod bootstrap;
 mod device;
+mod options;
 mod poly;
 mod runtime;
 
 pub use bootstrap::choices::Rolled;
 #[cfg(not(target_arch = "wasm32"))]
-pub use bootstrap::kernels::{KernelVariant, desktop_gpu, kernel_variants};
+pub use bootstrap::kernels::{KernelVariant, desktop_gpu, kernel_variants, mobile_gpu};
 pub use bootstrap::plan::{Target, Tile, WgpuPlan};
 pub use bootstrap::tables::Tables;
 pub use bootstrap::variant::Kernel;
-pub use device::{OpenOptions, WgpuBackend, enumerate};
+pub use device::{WgpuBackend, enumerate};
+pub use options::OpenOptions;
 #[cfg(not(target_arch = "wasm32"))]
 pub use poly::check::poly_builds;
 pub use poly::kernels::{PolyBuild, PolyKernel};
 #[cfg(not(target_arch = "wasm32"))]
-pub use runtime::check::{KernelCheck, VulkanKernel};
+pub use runtime::check::{KernelCheck, SpirvModule, VulkanKernel};
 pub use runtime::profile::Profile;
 pub use runtime::vendor::Vendor;

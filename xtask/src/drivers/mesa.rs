@@ -1,18 +1,15 @@
-//! Mesa's drivers for AMD's chips, from Debian's packages, which compile for a chip that is not
-//! there.
+//! Mesa's drivers for chips that are not there.
 
+use super::chips::{Chip, Driver};
 use super::vulkan::{Found, Module};
+use super::{apt, source};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-/// Where packages come from: signed lists, checked by the keys of this machine.
-const LISTS: &str = "deb http://deb.debian.org/debian bookworm main\n\
-                     deb http://deb.debian.org/debian bookworm-backports main\n";
-
-/// Packages with their versions, and the suites that they are of. What else they need every Debian
-/// 12 has that has a Vulkan driver of Mesa.
+/// Packages with their versions. What else they need every Debian 12 has that has a Vulkan driver
+/// of Mesa.
 const PACKAGES: [&str; 4] = [
     "mesa-vulkan-drivers=25.0.7-2~bpo12+1",
     "libdrm-amdgpu1=2.4.123-1~bpo12+1",
@@ -20,111 +17,108 @@ const PACKAGES: [&str; 4] = [
     "libllvm15=1:15.0.6-4+b1",
 ];
 
-/// A folder with the unpacked packages.
+/// Of a build of the source: what pretends that a device is there, and the driver for Mali.
+const AMD_SHIM: &str = "src/amd/drm-shim/libamdgpu_noop_drm_shim.so";
+const INTEL_SHIM: &str = "src/intel/tools/libintel_noop_drm_shim.so";
+const MALI_SHIM: &str = "src/panfrost/drm-shim/libpanfrost_noop_drm_shim.so";
+const MALI_DRIVER: &str = "src/panfrost/vulkan/libvulkan_panfrost.so";
+
+/// A driver, ready to compile.
 pub struct Mesa {
     folder: PathBuf,
+    manifest: PathBuf,
+    /// What pretends that a device is there; to compile, AMD's driver needs nothing for that.
+    shim: Option<PathBuf>,
 }
 
 impl Mesa {
-    /// The packages, downloaded below `target` by the first call.
+    /// Packages downloaded below `target`, and what they lack built there, by the first call.
     ///
     /// # Errors
-    /// Where apt or the packages cannot be had.
-    pub fn from_packages() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/mesa-25.0.7");
-        std::fs::create_dir_all(&root).with_context(|| root.display().to_string())?;
-        // The loader wants whole paths.
-        let folder = root.canonicalize()?;
-        let mesa = Self { folder };
-        if !mesa.driver().exists() {
-            println!("downloading {} below target", PACKAGES.join(", "));
-            mesa.download()?;
-        }
-        let manifest = serde_json::json!({
-            "file_format_version": "1.0.0",
-            "ICD": { "library_path": mesa.driver(), "api_version": "1.3.0" }
-        });
-        std::fs::write(mesa.manifest(), manifest.to_string())?;
-        Ok(mesa)
-    }
-
-    fn libraries(&self) -> PathBuf {
-        self.folder.join("usr/lib/x86_64-linux-gnu")
-    }
-
-    fn driver(&self) -> PathBuf {
-        self.libraries().join("libvulkan_radeon.so")
-    }
-
-    fn manifest(&self) -> PathBuf {
-        self.folder.join("radeon.json")
-    }
-
-    /// Lists, archives and state of apt lie in the folder, so that the machine stays as it is.
-    fn download(&self) -> Result<()> {
-        let at = |name: &str| self.folder.join("apt").join(name);
-        for folder in ["lists/partial", "cache/archives/partial", "packages"] {
-            std::fs::create_dir_all(at(folder))?;
-        }
-        std::fs::write(at("sources"), LISTS)?;
-        std::fs::write(at("status"), "")?;
-        let option = |name: &str, file: &str| format!("-o{name}={}", at(file).display());
-        let options = [
-            option("Dir::Etc::sourcelist", "sources"),
-            "-oDir::Etc::sourceparts=-".into(),
-            option("Dir::State::Lists", "lists"),
-            option("Dir::State::status", "status"),
-            option("Dir::Cache", "cache"),
-            "-oAPT::Sandbox::User=root".into(),
-            "-qq".into(),
-        ];
-        let apt = |words: &[&str]| {
-            let mut command = Command::new("apt-get");
-            command.args(&options).args(words).current_dir(at("packages"));
-            step(&mut command)
+    /// Where packages, the source or tools to build it cannot be had.
+    pub fn of(driver: Driver) -> Result<Self> {
+        let folder = apt::unpacked("mesa-25.0.7", &PACKAGES)?;
+        let packaged = |name| folder.join("usr/lib/x86_64-linux-gnu").join(name);
+        let (library, shim) = match driver {
+            Driver::Amd => (packaged("libvulkan_radeon.so"), None),
+            Driver::Intel => {
+                let built = source::built(&[INTEL_SHIM])?;
+                let shim = built.join("libintel_noop_drm_shim.so");
+                (packaged("libvulkan_intel.so"), Some(shim))
+            }
+            Driver::Mali => {
+                let built = source::built(&[MALI_SHIM, MALI_DRIVER])?;
+                let shim = built.join("libpanfrost_noop_drm_shim.so");
+                (built.join("libvulkan_panfrost.so"), Some(shim))
+            }
         };
-        apt(&["update"])?;
-        apt(&[&["download"], &PACKAGES[..]].concat())?;
-        for package in std::fs::read_dir(at("packages"))? {
-            let package = package?.path();
-            step(Command::new("dpkg").arg("-x").arg(package).arg(&self.folder))?;
-        }
-        Ok(())
+        let manifest = folder.join(format!("{}.json", driver.name()));
+        let text = serde_json::json!({
+            "file_format_version": "1.0.0",
+            "ICD": { "library_path": library, "api_version": "1.3.0" }
+        });
+        std::fs::write(&manifest, text.to_string())?;
+        Ok(Self { folder, manifest, shim })
     }
 
-    /// What the compiler for `chip` makes of the modules, by this program in a process of its own:
-    /// drivers read their settings once.
+    /// This program in a process of its own, whose one Vulkan device is `chip`: drivers read their
+    /// settings once.
+    ///
+    /// # Errors
+    /// If this program's own file is not found.
+    pub fn command(&self, chip: &Chip) -> Result<Command> {
+        let own = std::env::current_exe().context("this program's own file")?;
+        let mut command = Command::new(own);
+        let (name, value) = chip.setting;
+        command
+            .env(name, value)
+            .env("VK_DRIVER_FILES", &self.manifest)
+            .env("VK_ICD_FILENAMES", &self.manifest)
+            .env("LD_LIBRARY_PATH", self.folder.join("usr/lib/x86_64-linux-gnu"))
+            .env("MESA_SHADER_CACHE_DISABLE", "1")
+            .env("RADV_DEBUG", "nocache");
+        if let Some(shim) = &self.shim {
+            command.env("LD_PRELOAD", shim);
+        }
+        Ok(command)
+    }
+
+    /// The same, where calls are to be taken as well: without a device AMD's driver compiles, and
+    /// says at the first call that the device is lost.
+    ///
+    /// # Errors
+    /// As above, and where that cannot be built.
+    pub fn device(&self, chip: &Chip) -> Result<Command> {
+        let mut command = self.command(chip)?;
+        if chip.driver == Driver::Amd {
+            let shim = source::built(&[AMD_SHIM])?.join("libamdgpu_noop_drm_shim.so");
+            let (name, _) = chip.setting;
+            command.env_remove(name).env("AMDGPU_GPU_ID", chip.name).env("LD_PRELOAD", shim);
+        }
+        Ok(command)
+    }
+
+    /// What the compiler for `chip` makes of the modules.
     ///
     /// # Errors
     /// If the driver does not start or tells nothing.
-    pub fn compiled(&self, chip: &str, modules: &[Module]) -> Result<Found> {
+    pub fn compiled(&self, chip: &Chip, modules: &[Module]) -> Result<Found> {
         let list = self.folder.join(format!("modules-{}.json", std::process::id()));
         std::fs::write(&list, serde_json::to_vec(modules)?)?;
-        let own = std::env::current_exe().context("this program's own file")?;
-        let output = Command::new(own)
+        let output = self
+            .command(chip)?
             .args([OsStr::new("kernels"), OsStr::new("--statistics"), list.as_os_str()])
-            .env("RADV_FORCE_FAMILY", chip)
-            .env("RADV_DEBUG", "nocache")
-            .env("VK_DRIVER_FILES", self.manifest())
-            .env("VK_ICD_FILENAMES", self.manifest())
-            .env("LD_LIBRARY_PATH", self.libraries())
+            .env("BIFROST_MESA_DEBUG", "shaderdb")
             .output();
         std::fs::remove_file(&list).ok();
         let output = output.context("this program, once more")?;
+        let told = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
-            let told = String::from_utf8_lossy(&output.stderr);
-            bail!("Mesa's driver for {chip}: {}", told.trim());
+            bail!("Mesa's driver for {}: {}", chip.name, told.trim());
         }
-        serde_json::from_slice(&output.stdout).context("what the driver's process wrote")
+        let mut found: Found =
+            serde_json::from_slice(&output.stdout).context("what the driver's process wrote")?;
+        found.add_told(&told);
+        Ok(found)
     }
-}
-
-/// Runs a program that must succeed.
-fn step(command: &mut Command) -> Result<()> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().with_context(|| format!("{name} cannot be run"))?;
-    if !output.status.success() {
-        bail!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(())
 }

@@ -46,6 +46,33 @@ pub struct Found {
     pub compiled: Vec<Compiled>,
 }
 
+/// What is printed ahead of a module, so that lines of a compiler are known to be about it.
+const MARK: &str = "module ";
+
+impl Found {
+    /// Adds what a compiler printed to its standard error (Mali's does, where it is asked to:
+    /// `SHADER-DB: MESA_SHADER_COMPUTE shader: 7 inst, 0.1 cycles, ..., 0:0 spills:fills`).
+    pub fn add_told(&mut self, text: &str) {
+        let mut at = None;
+        for line in text.lines() {
+            if let Some(number) = line.strip_prefix(MARK) {
+                at = number.parse::<usize>().ok();
+            }
+            let Some((_, told)) = line.split_once("SHADER-DB: ") else { continue };
+            let compiled = at.and_then(|at| self.compiled.get_mut(at));
+            let Some(program) = compiled.and_then(|one| one.programs.first_mut()) else { continue };
+            let told = told.split_once("shader: ").map_or(told, |(_, numbers)| numbers);
+            for (name, value) in told.split(", ").filter_map(|part| part.split_once(' ')).flat_map(
+                |(values, names)| values.split(':').zip(names.split(':')).map(|(v, n)| (n, v)),
+            ) {
+                if let Ok(value) = value.parse() {
+                    program.statistics.insert(name.trim().into(), value);
+                }
+            }
+        }
+    }
+}
+
 /// Compiles every module on the first device that the loader finds.
 ///
 /// # Errors
@@ -97,7 +124,11 @@ fn on(instance: &ash::Instance, modules: &[Module]) -> Result<Found> {
         statistics: ash::khr::pipeline_executable_properties::Device::new(instance, &device),
         device,
     };
-    let compiled = modules.iter().map(|module| compiler.compiled(module)).collect();
+    let told = |(number, module)| {
+        eprintln!("{MARK}{number}");
+        compiler.compiled(module)
+    };
+    let compiled = modules.iter().enumerate().map(told).collect();
     // SAFETY: every object made of it is gone.
     unsafe { compiler.device.destroy_device(None) };
     Ok(Found { device: name(&properties.device_name), compiled })
@@ -221,4 +252,27 @@ fn value(one: &vk::PipelineExecutableStatisticKHR<'_>) -> f64 {
 fn text(bytes: &[std::ffi::c_char]) -> String {
     let bytes: Vec<u8> = bytes.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_compiler_prints_is_of_the_module_before_it() {
+        let one = || Compiled {
+            name: "one".into(),
+            failed: None,
+            programs: vec![Program { subgroup: 16, statistics: BTreeMap::new() }],
+        };
+        let mut found = Found { device: "a chip".into(), compiled: vec![one(), one()] };
+        found.add_told(
+            "module 0\nSHADER-DB: MESA_SHADER_COMPUTE shader: 12 inst, 0.5 cycles, 2 threads, 0 \
+             loops, 3:4 spills:fills\nmodule 1\nsomething else\n",
+        );
+        let of = |at: usize, name: &str| found.compiled[at].programs[0].statistics.get(name);
+        assert_eq!(of(0, "cycles"), Some(&0.5));
+        assert_eq!((of(0, "spills"), of(0, "fills")), (Some(&3.0), Some(&4.0)));
+        assert_eq!(of(1, "cycles"), None);
+    }
 }

@@ -357,3 +357,36 @@ fn rotations_of_any_width() {
         assert_eq!(found, [u128::from(wanted)], "{value} << {by}");
     }
 }
+
+/// Sums, products and comparisons of 160 bits, against digits by hand.
+#[test]
+fn numbers_beyond_128_bits() {
+    const DIGITS: usize = 80;
+    let number = |seed: u64| -> Vec<i64> {
+        let digit = |i: u64| (seed + i).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 62;
+        (0..DIGITS as u64).map(|i| digit(i) as i64).collect()
+    };
+    let carried = |columns: Vec<i64>| -> Vec<i64> {
+        let mut carry = 0;
+        let digit = |column: i64| {
+            carry += column;
+            let digit = carry & 3;
+            carry >>= 2;
+            digit
+        };
+        columns.into_iter().map(digit).collect()
+    };
+    let recorded = |operation| {
+        let operands = vec![Operand::Digits(vec![CLEAN; DIGITS]); 2];
+        record(&Request { operation, signed: false, operands }, standard()).expect("it holds")
+    };
+    let [add, multiply, less] =
+        [Operation::Add, Operation::Multiply, Operation::Compare(Order::Less)].map(recorded);
+    for (a, b) in [(number(3), number(700)), (vec![3; DIGITS], number(9)), (number(5), number(5))] {
+        let run = |program: &Program| program.simulate(&[&a[..], &b[..]].concat()).swap_remove(0);
+        assert_eq!(run(&add), carried(a.iter().zip(&b).map(|(a, b)| a + b).collect()));
+        let column = |k: usize| (0..=k).map(|i| a[i] * b[k - i]).sum();
+        assert_eq!(run(&multiply), carried((0..DIGITS).map(column).collect()));
+        assert_eq!(run(&less), [i64::from(a.iter().rev().lt(b.iter().rev()))]);
+    }
+}

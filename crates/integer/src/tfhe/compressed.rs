@@ -111,11 +111,20 @@ impl Integers<ServerKey> {
 }
 
 impl<T: Integer> CompressedIntegers<T> {
-    /// Decrypts the array.
+    /// Decrypts an array of numbers of at most 128 bits, or of conditions; as
+    /// [`Encrypted::decrypt`].
     ///
     /// # Errors
     /// As [`ClientKey::decrypt_compressed`].
     pub fn decrypt(&self, client: &ClientKey) -> Result<Vec<T::Plain>> {
+        Ok(self.decrypt_wide(client)?.into_iter().map(T::narrow).collect())
+    }
+
+    /// Decrypts an array of any width, as [`Encrypted::decrypt_wide`].
+    ///
+    /// # Errors
+    /// As [`ClientKey::decrypt_compressed`].
+    pub fn decrypt_wide(&self, client: &ClientKey) -> Result<Vec<T::Known>> {
         let messages = Zeroizing::new(client.decrypt_compressed(&self.results)?);
         let digits = Zeroizing::new(
             (0..T::digits() * self.len)

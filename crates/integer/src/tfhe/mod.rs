@@ -9,6 +9,7 @@ mod compressed;
 mod costs;
 mod operations;
 mod program;
+mod random;
 mod record;
 mod run;
 mod sets;
@@ -274,7 +275,7 @@ impl<T: Integer<Engine = ServerKey>> Encrypted<T> {
     ///
     /// # Errors
     /// As [`Encrypted::encrypt`].
-    pub fn encrypt_seeded<P: Copy + Into<T::Plain>>(
+    pub fn encrypt_seeded<P: Copy + Into<T::Known>>(
         client: &ClientKey,
         values: &[P],
     ) -> Result<SeededCiphertexts> {
@@ -286,3 +287,5 @@ impl<T: Integer<Engine = ServerKey>> Encrypted<T> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wide_tests;

@@ -24,6 +24,7 @@ impl<E: Engine> std::fmt::Debug for FheBool<E> {
 impl<E: Engine> sealed::Sealed for FheBool<E> {}
 
 impl<E: Engine> Integer for FheBool<E> {
+    type Known = bool;
     type Plain = bool;
     type Engine = E;
     const IS_CONDITION: bool = true;
@@ -42,6 +43,10 @@ impl<E: Engine> Integer for FheBool<E> {
 
     fn from_digits(digits: &[u8]) -> bool {
         digits[0] != 0
+    }
+
+    fn narrow(value: bool) -> bool {
+        value
     }
 
     fn wrap(array: Array<E>) -> Self {

@@ -2,9 +2,11 @@
 
 mod bool;
 mod number;
+mod wide;
 
 pub use self::bool::FheBool;
 pub use number::{FheInt, FheUint};
+pub use wide::{I256, U256};
 
 use crate::Result;
 use crate::engine::{Argument, Array, Engine, Form};
@@ -15,7 +17,10 @@ pub(crate) mod sealed {
 
 /// An array of encrypted integers of one kind and width: [`FheUint`], [`FheInt`] or [`FheBool`].
 pub trait Integer: Sized + Clone + sealed::Sealed {
-    /// What an element is in the plain.
+    /// What known values are, of any width: [`U256`], [`I256`] or `bool`.
+    type Known: Copy;
+
+    /// What elements of at most 128 bits decrypt to: `u128`, `i128` or `bool`.
     type Plain: Copy;
 
     /// What computes on them.
@@ -35,10 +40,14 @@ pub trait Integer: Sized + Clone + sealed::Sealed {
 
     /// The digits of an element in two's complement, lowest first.
     #[doc(hidden)]
-    fn to_digits(value: Self::Plain) -> Result<Vec<u8>>;
+    fn to_digits(value: Self::Known) -> Result<Vec<u8>>;
 
     #[doc(hidden)]
-    fn from_digits(digits: &[u8]) -> Self::Plain;
+    fn from_digits(digits: &[u8]) -> Self::Known;
+
+    /// An element of at most 128 bits; of more it does not compile.
+    #[doc(hidden)]
+    fn narrow(value: Self::Known) -> Self::Plain;
 
     #[doc(hidden)]
     fn wrap(array: Array<Self::Engine>) -> Self;
@@ -59,7 +68,7 @@ pub enum Other<'a, T: Integer> {
     /// An array, element by element.
     Array(&'a T),
     /// One value for all elements.
-    Plain(T::Plain),
+    Plain(T::Known),
 }
 
 impl<'a, T: Integer> From<&'a T> for Other<'a, T> {

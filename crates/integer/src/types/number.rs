@@ -6,7 +6,7 @@ mod count;
 mod lists;
 mod order;
 
-use super::{FheBool, Integer, Other, sealed};
+use super::{FheBool, I256, Integer, Other, U256, sealed};
 use crate::engine::{Array, EncryptionKey, Engine};
 use crate::error::mismatch;
 use crate::host::Encrypted;
@@ -15,18 +15,18 @@ use crate::{DIGIT_BITS, Result};
 
 const fn check_bits(bits: u32) {
     assert!(
-        bits.is_multiple_of(DIGIT_BITS) && bits >= 2 && bits <= 128,
-        "encrypted integers have an even number of bits, from 2 to 128"
+        bits.is_multiple_of(DIGIT_BITS) && bits >= 2 && bits <= 256,
+        "encrypted integers have an even number of bits, from 2 to 256"
     );
 }
 
 /// What differs between the two kinds, then what they have in common.
 macro_rules! number {
-    ($name:ident, $other:ident, $plain:ident, $signed:literal, $kind:literal, $title:literal,
+    ($name:ident, $other:ident, $known:ident, $plain:ident, $least:expr, $signed:literal, $kind:literal, $title:literal,
      [$($from:ident)*]) => {
         #[doc = $title]
         ///
-        /// `BITS` is an even number from 2 to 128. Operations wrap around as Rust's `wrapping_`
+        /// `BITS` is an even number from 2 to 256. Operations wrap around as Rust's `wrapping_`
         /// ones, take another array of as many elements or one known value for all of them, and
         /// are for all elements at once. `E` is what computes on them: unless it is named, a server
         /// key of TFHE, under which sums and differences wait for their carries until something
@@ -48,6 +48,7 @@ macro_rules! number {
         impl<const BITS: u32, E: Engine> sealed::Sealed for $name<BITS, E> {}
 
         impl<const BITS: u32, E: Engine> Integer for $name<BITS, E> {
+            type Known = $known;
             type Plain = $plain;
             type Engine = E;
             const IS_CONDITION: bool = false;
@@ -61,25 +62,31 @@ macro_rules! number {
                 (BITS / DIGIT_BITS) as usize
             }
 
-            fn to_digits(value: $plain) -> Result<Vec<u8>> {
+            fn to_digits(value: $known) -> Result<Vec<u8>> {
                 const { check_bits(BITS) };
-                let unused = u128::BITS - BITS;
-                if value << unused >> unused != value {
+                if !value.fits(BITS) {
                     // It may be secret: what it is is not said.
-                    let (least, most) = (<$plain>::MIN >> unused, <$plain>::MAX >> unused);
+                    let least: fn(u32) -> $known = $least;
                     return mismatch(format!(
-                        "a number does not fit {}, which holds {least} to {most}",
-                        Self::name()
+                        "a number does not fit {}, which holds {} to {}",
+                        Self::name(),
+                        least(BITS),
+                        <$known>::largest(BITS)
                     ));
                 }
-                Ok((0..BITS).step_by(2).map(|i| (value >> i) as u8 & 3).collect())
+                Ok(value.digits(BITS))
             }
 
-            fn from_digits(digits: &[u8]) -> $plain {
-                let digits = digits.iter().rev();
-                let bits = digits.fold(0, |n: u128, &d| n << DIGIT_BITS | u128::from(d));
-                let unused = u128::BITS - BITS;
-                (bits << unused) as $plain >> unused
+            fn from_digits(digits: &[u8]) -> $known {
+                <$known>::of_digits(digits)
+            }
+
+            fn narrow(value: $known) -> $plain {
+                const {
+                    assert!(BITS <= 128, "numbers above 128 bits are decrypted by decrypt_wide");
+                }
+                let [low, high, ..] = value.words();
+                (u128::from(high) << 64 | u128::from(low)) as $plain
             }
 
             fn wrap(array: Array<E>) -> Self {
@@ -104,7 +111,7 @@ macro_rules! number {
             ///
             /// # Errors
             /// As [`Encrypted::encrypt`].
-            pub fn encrypt<P: Copy + Into<$plain>>(
+            pub fn encrypt<P: Copy + Into<$known>>(
                 key: &impl EncryptionKey<Engine = E>,
                 values: &[P],
             ) -> Result<Encrypted<Self>> {
@@ -296,20 +303,24 @@ macro_rules! number {
 number!(
     FheUint,
     FheInt,
+    U256,
     u128,
+    |_| U256::ZERO,
     false,
     "FheUint",
     "An array of encrypted unsigned integers on a device.",
-    [u8 u16 u32 u64 u128]
+    [u8 u16 u32 u64 u128 U256]
 );
 number!(
     FheInt,
     FheUint,
+    I256,
     i128,
+    I256::lowest,
     true,
     "FheInt",
     "An array of encrypted integers in two's complement on a device.",
-    [i8 i16 i32 i64 i128]
+    [i8 i16 i32 i64 i128 I256]
 );
 
 impl<const BITS: u32, E: Engine> FheInt<BITS, E> {

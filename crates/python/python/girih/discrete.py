@@ -1,4 +1,4 @@
-"""Exact bits, small integers and integers of 4 to 128 bits on thousands of elements at once.
+"""Exact bits, small integers and integers of 4 to 256 bits on thousands of elements at once.
 
     >>> from girih import discrete
     >>> client = discrete.ClientKey.generate("DISCRETE_4")

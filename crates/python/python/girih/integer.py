@@ -1,4 +1,4 @@
-"""Arithmetic on arrays of encrypted integers of 4 to 128 bits, and of conditions.
+"""Arithmetic on arrays of encrypted integers of 4 to 256 bits, and of conditions.
 
     >>> import girih, numpy as np
     >>> from girih import integer

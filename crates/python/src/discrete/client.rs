@@ -122,7 +122,7 @@ impl DiscreteClientKey {
         numbers(py, values, below, self.0.set(), encrypt)
     }
 
-    /// Encrypts integers of 4 to 128 bits, or booleans as conditions; `dtype` as
+    /// Encrypts integers of 4 to 256 bits, or booleans as conditions; `dtype` as
     /// girih.ClientKey.encrypt_integers takes it.
     #[pyo3(signature = (values, dtype = None))]
     fn encrypt_integers(

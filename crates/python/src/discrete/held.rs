@@ -6,14 +6,14 @@ use crate::integer::number::{Binary, Move, Unary};
 use girih::discrete::{
     ClientKey, EncryptedNumbers, FheBool, FheInt, FheUint, Integers, PublicKey, ServerKey,
 };
-use girih::integer::{Encrypted, Integer, Other};
+use girih::integer::{Encrypted, I256, Integer, Other, U256};
 use std::any::Any;
 use std::sync::Arc;
 
 /// Something for the type of a kind.
 macro_rules! for_kind {
     ($kind:expr, $type:ident => $body:expr) => {
-        for_kind!(@ $kind, $type, $body, 4 8 16 32 64 128)
+        for_kind!(@ $kind, $type, $body, 4 8 16 32 64 128 160 256)
     };
     (@ $kind:expr, $type:ident, $body:expr, $($bits:literal)*) => {
         match $kind {
@@ -130,9 +130,9 @@ pub trait Number: Send + Sync {
 trait Element: Integer<Engine = ServerKey> + Send + Sync + 'static {
     const KIND: Kind;
 
-    fn plain(value: Self::Plain) -> Plain;
+    fn plain(value: Self::Known) -> Plain;
 
-    fn value(plain: Plain) -> Option<Self::Plain>;
+    fn value(plain: Plain) -> Option<Self::Known>;
 }
 
 impl Element for FheBool {
@@ -150,11 +150,11 @@ impl Element for FheBool {
 impl<const BITS: u32> Element for FheUint<BITS> {
     const KIND: Kind = Kind::Uint(BITS);
 
-    fn plain(value: u128) -> Plain {
+    fn plain(value: U256) -> Plain {
         Plain::Natural(value)
     }
 
-    fn value(plain: Plain) -> Option<u128> {
+    fn value(plain: Plain) -> Option<U256> {
         if let Plain::Natural(value) = plain { Some(value) } else { None }
     }
 }
@@ -162,11 +162,11 @@ impl<const BITS: u32> Element for FheUint<BITS> {
 impl<const BITS: u32> Element for FheInt<BITS> {
     const KIND: Kind = Kind::Int(BITS);
 
-    fn plain(value: i128) -> Plain {
+    fn plain(value: I256) -> Plain {
         Plain::Whole(value)
     }
 
-    fn value(plain: Plain) -> Option<i128> {
+    fn value(plain: Plain) -> Option<I256> {
         if let Plain::Whole(value) = plain { Some(value) } else { None }
     }
 }
@@ -181,7 +181,7 @@ impl<T: Element + Number> Host for Encrypted<T> {
     }
 
     fn decrypt(&self, client: &ClientKey) -> Outcome<Vec<Plain>> {
-        Ok(self.decrypt(client)?.into_iter().map(T::plain).collect())
+        Ok(self.decrypt_wide(client)?.into_iter().map(T::plain).collect())
     }
 
     fn upload(&self, integers: &Integers) -> Outcome<Held> {
@@ -365,8 +365,8 @@ macro_rules! number {
     };
 }
 
-number!(FheUint, Uint, Int, |x: &FheUint<BITS>| Ok::<_, Failure>(x.clone()), 4 8 16 32 64 128);
-number!(FheInt, Int, Uint, FheInt::abs, 4 8 16 32 64 128);
+number!(FheUint, Uint, Int, |x: &FheUint<BITS>| Ok::<_, Failure>(x.clone()), 4 8 16 32 64 128 160 256);
+number!(FheInt, Int, Uint, FheInt::abs, 4 8 16 32 64 128 160 256);
 
 impl Number for FheBool {
     fn kind(&self) -> Kind {
@@ -409,21 +409,19 @@ impl Number for FheBool {
     }
 
     fn cast(&self, to: Kind) -> Outcome<Held> {
-        match to {
-            Kind::Bool => hold(self.clone()),
-            Kind::Uint(4) => hold(self.to_uint::<4>()?),
-            Kind::Uint(8) => hold(self.to_uint::<8>()?),
-            Kind::Uint(16) => hold(self.to_uint::<16>()?),
-            Kind::Uint(32) => hold(self.to_uint::<32>()?),
-            Kind::Uint(64) => hold(self.to_uint::<64>()?),
-            Kind::Uint(_) => hold(self.to_uint::<128>()?),
-            Kind::Int(4) => hold(self.to_int::<4>()?),
-            Kind::Int(8) => hold(self.to_int::<8>()?),
-            Kind::Int(16) => hold(self.to_int::<16>()?),
-            Kind::Int(32) => hold(self.to_int::<32>()?),
-            Kind::Int(64) => hold(self.to_int::<64>()?),
-            Kind::Int(_) => hold(self.to_int::<128>()?),
+        macro_rules! numbers {
+            ($($bits:literal)*) => {
+                match to {
+                    Kind::Bool => hold(self.clone()),
+                    $(
+                        Kind::Uint($bits) => hold(self.to_uint::<$bits>()?),
+                        Kind::Int($bits) => hold(self.to_int::<$bits>()?),
+                    )*
+                    _ => Err(Failure::mismatch(format!("there are no {to}"))),
+                }
+            };
         }
+        numbers!(4 8 16 32 64 128 160 256)
     }
 }
 

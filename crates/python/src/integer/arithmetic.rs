@@ -285,21 +285,27 @@ impl IntegerCiphertexts {
         };
         let is_shift = matches!(how, Move::ShiftLeft | Move::ShiftRight);
         let (values, shape) = objects(by)?;
-        let amounts = values.iter().map(|value| match Kind::Uint(128).nearest(value)? {
-            // Beyond any width, and what a number of 8 bits holds.
+        let amounts = values.iter().map(|value| match Kind::Uint(64).nearest(value)? {
+            // Beyond any width, and what a number of 16 bits holds.
             (Plain::Natural(amount), side) if side.is_ge() && is_shift => {
-                Ok(amount.min(255) as u32)
+                Ok(amount.words()[0].min(0xffff) as u32)
             }
-            (Plain::Natural(amount), Ordering::Equal) => Ok((amount % u128::from(width)) as u32),
+            (Plain::Natural(amount), Ordering::Equal) => {
+                Ok((amount.words()[0] % u64::from(width)) as u32)
+            }
             _ => Err(wrong()),
         });
         let amounts = amounts.collect::<PyResult<Vec<u32>>>().map_err(|_| wrong())?;
         if let ([], [amount]) = (shape.as_slice(), amounts.as_slice()) {
             return self.moved_evenly(py, how, *amount);
         }
-        let amounts: Vec<Plain> = amounts.into_iter().map(|a| Plain::Natural(a.into())).collect();
+        // Of shifts the width is among them.
+        let (kind, most) =
+            if width < 256 { (Kind::Uint(8), 255) } else { (Kind::Uint(16), 0xffff) };
+        let amounts = amounts.into_iter().map(|a| Plain::Natural(a.min(most).into()));
+        let amounts: Vec<Plain> = amounts.collect();
         let loaded = Self::server(py, &[self])?;
-        let held = spread(py, &loaded, Kind::Uint(8), &amounts, &shape, &shape)?;
+        let held = spread(py, &loaded, kind, &amounts, &shape, &shape)?;
         self.moved(py, how, &Self::placed(shape, &loaded, held).object(py)?)
     }
 

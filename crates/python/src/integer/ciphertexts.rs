@@ -140,7 +140,7 @@ impl IntegerCiphertexts {
         self.shape.iter().product()
     }
 
-    /// What elements are: bool, uint4 to uint128, int4 to int128.
+    /// What elements are: bool, uint4 to uint256, int4 to int256.
     #[getter]
     fn dtype(&self) -> String {
         self.kind().to_string()

@@ -2,10 +2,10 @@
 
 use crate::arrays;
 use crate::errors::{Failure, Outcome};
-use girih::integer::{FheBool, FheInt, FheUint, Integer};
-use pyo3::exceptions::PyTypeError;
+use girih::integer::{FheBool, FheInt, FheUint, I256, Integer, U256};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList};
 use std::cmp::Ordering;
 
 /// What an element of an array is.
@@ -19,10 +19,10 @@ pub enum Kind {
     Int(u32),
 }
 
-const WIDTHS: [u32; 6] = [4, 8, 16, 32, 64, 128];
+const WIDTHS: [u32; 8] = [4, 8, 16, 32, 64, 128, 160, 256];
 
 impl Kind {
-    /// The kind of this name: those of NumPy, and 4 and 128 bits.
+    /// The kind of this name: those of NumPy, and 4, 128, 160 and 256 bits.
     ///
     /// # Errors
     /// `MismatchError` for any other, naming what there is.
@@ -36,8 +36,8 @@ impl Kind {
         };
         found.ok_or_else(|| {
             Failure::mismatch(format!(
-                "no integers {name:?}; there are bool, and int and uint of 4, 8, 16, 32, 64 and \
-                 128 bits, such as uint16"
+                "no integers {name:?}; there are bool, and int and uint of 4, 8, 16, 32, 64, \
+                 128, 160 and 256 bits, such as uint16"
             ))
         })
     }
@@ -89,7 +89,7 @@ impl std::fmt::Display for Kind {
 /// Something for the type of a kind.
 macro_rules! for_kind {
     ($kind:expr, $type:ident => $body:expr) => {
-        $crate::integer::kind::for_kind!(@ $kind, $type, $body, 4 8 16 32 64 128)
+        $crate::integer::kind::for_kind!(@ $kind, $type, $body, 4 8 16 32 64 128 160 256)
     };
     (@ $kind:expr, $type:ident, $body:expr, $($bits:literal)*) => {
         match $kind {
@@ -119,9 +119,9 @@ pub enum Plain {
     /// Of conditions.
     Bool(bool),
     /// Of natural numbers.
-    Natural(u128),
+    Natural(U256),
     /// Of numbers in two's complement.
-    Whole(i128),
+    Whole(I256),
 }
 
 /// The integers of girih, with what their values are here.
@@ -130,10 +130,10 @@ pub trait Element: Integer<Engine = girih::tfhe::ServerKey> + Send + Sync + 'sta
     const KIND: Kind;
 
     /// A value of theirs.
-    fn plain(value: Self::Plain) -> Plain;
+    fn plain(value: Self::Known) -> Plain;
 
     /// The value of theirs that this is; none for one of another kind.
-    fn value(plain: Plain) -> Option<Self::Plain>;
+    fn value(plain: Plain) -> Option<Self::Known>;
 }
 
 impl Element for FheBool {
@@ -151,11 +151,11 @@ impl Element for FheBool {
 impl<const BITS: u32> Element for FheUint<BITS> {
     const KIND: Kind = Kind::Uint(BITS);
 
-    fn plain(value: u128) -> Plain {
+    fn plain(value: U256) -> Plain {
         Plain::Natural(value)
     }
 
-    fn value(plain: Plain) -> Option<u128> {
+    fn value(plain: Plain) -> Option<U256> {
         if let Plain::Natural(value) = plain { Some(value) } else { None }
     }
 }
@@ -163,11 +163,11 @@ impl<const BITS: u32> Element for FheUint<BITS> {
 impl<const BITS: u32> Element for FheInt<BITS> {
     const KIND: Kind = Kind::Int(BITS);
 
-    fn plain(value: i128) -> Plain {
+    fn plain(value: I256) -> Plain {
         Plain::Whole(value)
     }
 
-    fn value(plain: Plain) -> Option<i128> {
+    fn value(plain: Plain) -> Option<I256> {
         if let Plain::Whole(value) = plain { Some(value) } else { None }
     }
 }
@@ -189,12 +189,11 @@ impl Kind {
         }
         let index = self.index(value)?;
         let plain = match self {
-            Self::Int(_) => index.extract().map(Plain::Whole),
-            _ => index.extract().map(Plain::Natural),
+            Self::Int(_) => whole(&index)?.map(Plain::Whole),
+            _ => natural(&index)?.map(Plain::Natural),
         };
         // It may be secret: what it is is not said.
-        let unfit = |_| Failure::mismatch(format!("a number does not fit {self}"));
-        Ok(plain.map_err(unfit)?)
+        Ok(plain.ok_or_else(|| Failure::mismatch(format!("a number does not fit {self}")))?)
     }
 }
 
@@ -208,19 +207,20 @@ impl Kind {
             return Ok((self.plain(value)?, Ordering::Equal));
         }
         let value = self.index(value)?;
-        let unused = 128 - self.bits();
         let (least, most) = match self {
-            Self::Int(_) => (Plain::Whole(i128::MIN >> unused), Plain::Whole(i128::MAX >> unused)),
-            _ => (Plain::Natural(0), Plain::Natural(u128::MAX >> unused)),
+            Self::Int(bits) => {
+                let most = extreme(bits - 1);
+                (Plain::Whole(flipped(most).as_signed()), Plain::Whole(most.as_signed()))
+            }
+            _ => (Plain::Natural(U256::ZERO), Plain::Natural(extreme(self.bits()))),
         };
         let below = value.lt(0)?;
         let inside = match (least, most) {
             (Plain::Whole(least), Plain::Whole(most)) => {
-                let found = value.extract().ok().filter(|v| (least..=most).contains(v));
-                found.map(Plain::Whole)
+                whole(&value)?.filter(|v| (least..=most).contains(v)).map(Plain::Whole)
             }
             (_, Plain::Natural(most)) => {
-                value.extract().ok().filter(|v| *v <= most).map(Plain::Natural)
+                natural(&value)?.filter(|v| *v <= most).map(Plain::Natural)
             }
             _ => None,
         };
@@ -239,6 +239,54 @@ impl Kind {
             Err(error) => error,
         })
     }
+}
+
+/// The largest number of so many bits.
+fn extreme(bits: u32) -> U256 {
+    let kept = |i: u32| bits.saturating_sub(64 * i).min(64);
+    let word = |i: u32| u64::MAX.checked_shr(64 - kept(i)).unwrap_or(0);
+    U256::from_words([0, 1, 2, 3].map(word))
+}
+
+/// All bits the other way round.
+fn flipped(value: U256) -> U256 {
+    U256::from_words(value.words().map(|word| !word))
+}
+
+/// An int of Python of at most 256 bits.
+fn natural(value: &Bound<'_, PyAny>) -> PyResult<Option<U256>> {
+    if let Ok(small) = value.extract::<u128>() {
+        return Ok(Some(U256::from(small)));
+    }
+    Ok(bytes_of(value, false)?.map(U256::from_le_bytes))
+}
+
+/// The same in two's complement.
+fn whole(value: &Bound<'_, PyAny>) -> PyResult<Option<I256>> {
+    if let Ok(small) = value.extract::<i128>() {
+        return Ok(Some(I256::from(small)));
+    }
+    Ok(bytes_of(value, true)?.map(I256::from_le_bytes))
+}
+
+/// The 32 bytes of an int, lowest first; none where it takes more.
+fn bytes_of(value: &Bound<'_, PyAny>, signed: bool) -> PyResult<Option<[u8; 32]>> {
+    let py = value.py();
+    let options = PyDict::new(py);
+    options.set_item("signed", signed)?;
+    match value.call_method("to_bytes", (32, "little"), Some(&options)) {
+        Ok(bytes) => Ok(bytes.extract::<Vec<u8>>()?.try_into().ok()),
+        Err(error) if error.is_instance_of::<PyOverflowError>(py) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// An int of Python of these bytes, lowest first.
+fn int<'py>(py: Python<'py>, bytes: [u8; 32], signed: bool) -> PyResult<Bound<'py, PyAny>> {
+    let options = PyDict::new(py);
+    options.set_item("signed", signed)?;
+    let arguments = (PyBytes::new(py, &bytes), "little");
+    py.get_type::<PyInt>().call_method("from_bytes", arguments, Some(&options))
 }
 
 /// The entries of an array of whole numbers or booleans, as objects of Python, and its shape.
@@ -266,7 +314,8 @@ pub fn plains(
         (Some(kind), _) => kind,
         // Whole numbers beyond 64 bits.
         (None, "object") => {
-            let why = "integers beyond 64 bits need a dtype: \"uint128\" or \"int128\"";
+            let why = "integers beyond 64 bits need a dtype: \"uint128\", \"int128\", or such a one \
+                       of 160 or 256 bits";
             return Err(PyTypeError::new_err(why));
         }
         // What lists of numbers and most columns are, without a thought of anyone's.
@@ -286,7 +335,7 @@ pub fn plains(
 }
 
 /// An array of NumPy of these values, of its own type of the kind; those of 4 bits are of 8, those
-/// of 128 bits are objects.
+/// of 128 bits and more are objects.
 ///
 /// # Errors
 /// If NumPy refuses, as where memory runs out.
@@ -318,8 +367,8 @@ pub fn array<'py>(
             for value in values {
                 match value {
                     Plain::Bool(value) => list.append(*value)?,
-                    Plain::Natural(value) => list.append(*value)?,
-                    Plain::Whole(value) => list.append(*value)?,
+                    Plain::Natural(value) => list.append(int(py, value.to_le_bytes(), false)?)?,
+                    Plain::Whole(value) => list.append(int(py, value.to_le_bytes(), true)?)?,
                 }
             }
             let array = py.import("numpy")?.call_method1("array", (list, "object"))?;
@@ -336,8 +385,8 @@ impl Plain {
     pub fn zero(kind: Kind) -> Self {
         match kind {
             Kind::Bool => Self::Bool(false),
-            Kind::Uint(_) => Self::Natural(0),
-            Kind::Int(_) => Self::Whole(0),
+            Kind::Uint(_) => Self::Natural(U256::ZERO),
+            Kind::Int(_) => Self::Whole(I256::ZERO),
         }
     }
 
@@ -345,8 +394,8 @@ impl Plain {
     fn low(self) -> u64 {
         match self {
             Self::Bool(value) => u64::from(value),
-            Self::Natural(value) => value as u64,
-            Self::Whole(value) => value as u64,
+            Self::Natural(value) => value.words()[0],
+            Self::Whole(value) => value.words()[0],
         }
     }
 }

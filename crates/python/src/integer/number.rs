@@ -51,7 +51,7 @@ impl<T: Element + Number> Host for Encrypted<T> {
     }
 
     fn decrypt(&self, client: &tfhe::ClientKey) -> Outcome<Vec<Plain>> {
-        Ok(self.decrypt(client)?.into_iter().map(T::plain).collect())
+        Ok(self.decrypt_wide(client)?.into_iter().map(T::plain).collect())
     }
 
     fn upload(&self, integers: &Integers) -> Outcome<Held> {
@@ -89,8 +89,52 @@ pub fn constants(kind: Kind, integers: &Integers, values: &[Plain]) -> Outcome<H
     for_kind!(kind, T => hold(integers.constants::<T, _>(&own::<T>(values)?)?))
 }
 
+/// Random values on a device, below `2^bits` where that is given.
+///
+/// # Errors
+/// As `FheUint::generate_oblivious_pseudo_random_bounded`, and for conditions of so many bits.
+pub fn random(
+    kind: Kind,
+    integers: &Integers,
+    seed: &[u8; 32],
+    count: usize,
+    bits: Option<u32>,
+) -> Outcome<Held> {
+    macro_rules! numbers {
+        ($($bits:literal)*) => {
+            match (kind, bits) {
+                (Kind::Bool, None | Some(1)) => {
+                    hold(FheBool::generate_oblivious_pseudo_random(integers, seed, count)?)
+                }
+                (Kind::Bool, Some(bits)) => Err(Failure::mismatch(format!(
+                    "random conditions of {bits} bits: a condition has one"
+                ))),
+                $(
+                    (Kind::Uint($bits), bits) => {
+                        hold(FheUint::<$bits>::generate_oblivious_pseudo_random_bounded(
+                            integers, seed, count, bits.unwrap_or($bits),
+                        )?)
+                    }
+                    (Kind::Int($bits), None) => {
+                        hold(FheInt::<$bits>::generate_oblivious_pseudo_random(
+                            integers, seed, count,
+                        )?)
+                    }
+                    (Kind::Int($bits), Some(bits)) => {
+                        hold(FheInt::<$bits>::generate_oblivious_pseudo_random_bounded(
+                            integers, seed, count, bits,
+                        )?)
+                    }
+                )*
+                _ => Err(Failure::mismatch(format!("there are no {kind}"))),
+            }
+        };
+    }
+    numbers!(4 8 16 32 64 128 160 256)
+}
+
 /// Values as those of one type.
-fn own<T: Element>(values: &[Plain]) -> Outcome<Vec<T::Plain>> {
+fn own<T: Element>(values: &[Plain]) -> Outcome<Vec<T::Known>> {
     let found = values.iter().map(|value| T::value(*value)).collect::<Option<Vec<_>>>();
     found.ok_or_else(|| Failure::mismatch(format!("values of another kind than {}", T::KIND)))
 }
@@ -282,7 +326,7 @@ impl dyn Number {
             return self.move_by(how, amounts.as_ref());
         }
         if let (Move::ShiftRight, Kind::Int(_)) = (how, self.kind()) {
-            let most = Operand::Plain(Plain::Natural(u128::from(width) - 1));
+            let most = Operand::Plain(Plain::Natural((width - 1).into()));
             let amounts = amounts.one(Binary::Minimum, most)?;
             return self.move_by(how, amounts.as_ref());
         }
@@ -379,7 +423,7 @@ macro_rules! found {
                     // Values of one sign are of one type, whatever their width.
                     let beside = own::<Self>(&$beside)?;
                     let table: Vec<_> = $numbers.into_iter().zip(beside).collect();
-                    let (result, found) = $self.match_value::<$bits>(&table)?;
+                    let (result, found) = $self.match_value_wide::<$bits>(&table)?;
                     Ok([hold(result)?, hold(found)?])
                 }
             )*
@@ -469,7 +513,7 @@ macro_rules! number {
             }
 
             fn move_by(&self, how: Move, amounts: &dyn Number) -> Outcome<Held> {
-                moved!(self, how, amounts, 4 8 16 32 64 128)
+                moved!(self, how, amounts, 4 8 16 32 64 128 160 256)
             }
 
             fn is_in(&self, values: &[Plain]) -> Outcome<Held> {
@@ -479,7 +523,7 @@ macro_rules! number {
             fn find(&self, table: &[(Plain, Plain)], to: Kind) -> Outcome<[Held; 2]> {
                 let (numbers, beside): (Vec<Plain>, Vec<Plain>) = table.iter().copied().unzip();
                 let numbers = own::<Self>(&numbers)?;
-                found!(self, to, $same, numbers, beside, 4 8 16 32 64 128)
+                found!(self, to, $same, numbers, beside, 4 8 16 32 64 128 160 256)
             }
 
             fn take(&self, integers: &Integers, elements: &[usize]) -> Outcome<Held> {
@@ -487,7 +531,7 @@ macro_rules! number {
             }
 
             fn cast(&self, to: Kind) -> Outcome<Held> {
-                resized!(self, to, $same, $other, 4 8 16 32 64 128)
+                resized!(self, to, $same, $other, 4 8 16 32 64 128 160 256)
             }
         }
     };
@@ -558,7 +602,7 @@ impl Number for FheBool {
                 }
             };
         }
-        numbers!(4 8 16 32 64 128)
+        numbers!(4 8 16 32 64 128 160 256)
     }
 }
 

@@ -1,9 +1,12 @@
 //! Evaluation keys on a device, for integers.
 
 use super::ciphertexts::IntegerCiphertexts;
+use super::kind::Kind;
+use super::number::random;
 use crate::call::{Supervisors, listener, supervise, wait};
 use crate::classes::The;
-use crate::errors::Outcome;
+use crate::errors::{Failure, Outcome};
+use crate::tfhe::client::seed;
 use crate::tfhe::keys::EvaluationKeys;
 use crate::tfhe::server::{refuse_pickle, transform};
 use crate::tfhe::sets::ParameterSet;
@@ -139,6 +142,32 @@ impl IntegerServerKey {
         integers: The<'_, IntegerCiphertexts>,
     ) -> PyResult<IntegerCiphertexts> {
         integers.get().on_device(py, &self.0)
+    }
+
+    /// An array of random numbers that nobody without the client key learns, uniform in the range
+    /// of `dtype`, or from 0 to 2**bits - 1: the same for the same 32 bytes of `seed`, which may be
+    /// public, under the same key. `shape` is a tuple or a length. TFHE-rs calls it so too, and
+    /// draws other numbers.
+    #[pyo3(signature = (shape, dtype, seed, bits = None))]
+    fn generate_oblivious_pseudo_random(
+        &self,
+        py: Python<'_>,
+        shape: &Bound<'_, PyAny>,
+        dtype: &Bound<'_, PyAny>,
+        seed: &Bound<'_, PyAny>,
+        bits: Option<u32>,
+    ) -> PyResult<IntegerCiphertexts> {
+        let shape: Vec<usize> = match shape.extract::<usize>() {
+            Ok(length) => vec![length],
+            Err(_) => shape.extract()?,
+        };
+        let (kind, seed) = (Kind::of(dtype)?, self::seed(seed)?);
+        let size = shape.iter().try_fold(1usize, |product, &d| product.checked_mul(d));
+        let Some(count) = size else {
+            return Err(Failure::mismatch("a shape of more elements than there are numbers").into());
+        };
+        let held = self.0.run(py, || random(kind, &self.0.integers, &seed, count, bits))?;
+        Ok(IntegerCiphertexts::placed(shape, &self.0, held))
     }
 
     /// Waits until the device has all kernels that it keeps, where it begins with others while

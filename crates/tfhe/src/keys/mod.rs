@@ -35,4 +35,6 @@ pub(crate) mod domain {
     pub const PUBLIC_ENCRYPTION: u16 = 6;
     /// Compression key, one stream for each polynomial that it switches from.
     pub const COMPRESSION: u16 = 7;
+    /// Random numbers, one stream for each of their ciphertexts.
+    pub const RANDOM_NUMBERS: u16 = 8;
 }

@@ -295,7 +295,7 @@ fn no_two_parts_of_keys_share_a_stream() {
             assert!(errors.iter().all(|e| e.abs() < 40));
             streams.push((format!("errors of index {index} of key switch {which}"), errors));
             let gaussian = girih_ring::sampler::Gaussian::new(3.19).expect("in range");
-            for domain in 0..8 {
+            for domain in 0..9 {
                 let mut mask = key.mask_streams().stream(domain, index as u64);
                 let drawn = (0..4000).map(|_| i128::from(gaussian.sample(&mut mask))).collect();
                 streams.push((

@@ -4,8 +4,9 @@
 use crate::bootstrap::plan::{Target, WgpuPlan};
 use crate::bootstrap::tables::Tables;
 use crate::bootstrap::variant::Kernel;
-use crate::runtime::check::{KernelCheck, VulkanKernel, check, for_vulkan};
-use crate::{Profile, Vendor};
+use crate::runtime::check::{KernelCheck, SpirvModule, VulkanKernel};
+use crate::runtime::check::{all_spirv, check, for_vulkan};
+use crate::{OpenOptions, Profile, Vendor};
 use girih_backend::{
     BackendError, BootstrapShape, DeviceInfo, DeviceKind, DeviceLimits, PlanRequest, Result,
     Transform,
@@ -58,6 +59,12 @@ pub fn desktop_gpu() -> DeviceInfo {
         multiprocessors: 1,
     };
     imagined("wgpu:desktop", "48 KiB of workgroup memory and 1,024 threads", limits)
+}
+
+/// A small GPU, as [`OpenOptions::mobile`] makes one of any adapter.
+pub fn mobile_gpu(kibibytes: u32) -> DeviceInfo {
+    let name = format!("{kibibytes} KiB of workgroup memory and 128 threads");
+    imagined("wgpu:mobile", &name, OpenOptions::mobile_limits(kibibytes))
 }
 
 /// Generates every kernel that the named `shapes` need, in both profiles, plain and traced, planned
@@ -134,6 +141,14 @@ impl KernelVariant {
     /// A sentence naming what failed.
     pub fn for_vulkan(&self) -> Result<VulkanKernel, String> {
         for_vulkan(&self.wgsl, self.profile)
+    }
+
+    /// What drivers of each version of Vulkan compile, with checks and without.
+    ///
+    /// # Errors
+    /// A sentence naming what failed.
+    pub fn spirv(&self) -> Result<Vec<SpirvModule>, String> {
+        all_spirv(&self.wgsl, self.profile)
     }
 
     /// Threads of a workgroup.

@@ -4,6 +4,13 @@ use crate::bootstrap::plan::WgpuPlan;
 
 /// Rows of the key-switching table that a thread asks for before it adds them up.
 pub(crate) const KEY_SWITCH_ROWS: usize = 12;
+/// Most threads of a workgroup that switches keys, a power of two: what every browser grants.
+const SWITCHING_THREADS: usize = 256;
+
+/// Threads of such a workgroup where a device has at most `limit`, a power of two as well.
+pub(crate) fn switching_threads(limit: usize) -> usize {
+    1 << limit.clamp(1, SWITCHING_THREADS).ilog2()
+}
 
 impl WgpuPlan {
     /// 32-bit words of a word that a key switch adds up: modulo Q_ks, or 2^64 on the native torus.
@@ -31,11 +38,11 @@ impl WgpuPlan {
         self.shape.key_switching_block_len() / self.shape.switched_len() * self.ks_row_vectors()
     }
 
-    /// (vectors side by side, threads a vector) of a key-switching workgroup, within 256 threads.
+    /// (vectors side by side, threads a vector) of a key-switching workgroup.
     pub(crate) fn ks_workgroup(&self) -> (usize, usize) {
-        let vectors = self.ks_row_vectors();
-        let lanes = vectors.div_ceil(vectors.div_ceil(256));
-        (lanes, (256 / lanes).clamp(1, 8))
+        let (vectors, most) = (self.ks_row_vectors(), self.switching_threads);
+        let lanes = vectors.div_ceil(vectors.div_ceil(most));
+        (lanes, (most / lanes).clamp(1, 8))
     }
 
     /// Workgroups side by side of a key switch.

@@ -3,6 +3,7 @@
 mod model;
 
 use crate::bootstrap::choices::{CHOICES, Choices, Rolled};
+use crate::bootstrap::key_switch_plan::switching_threads;
 use crate::bootstrap::torus_tile::TorusTile;
 use crate::runtime::layout::Layout;
 use crate::runtime::numbers::Numbers;
@@ -47,6 +48,8 @@ pub struct WgpuPlan {
     /// Whether a step is written once and a loop counts its primes, which are data then: the
     /// native torus, where it would be written three or four times.
     pub looped: bool,
+    /// Most threads of a workgroup that switches keys, a power of two.
+    pub switching_threads: usize,
     /// Workgroups that share the key switch of one ciphertext; left open,
     /// as many as fill the device.
     pub key_switch_parts: Option<usize>,
@@ -122,6 +125,7 @@ impl WgpuPlan {
                             rolled,
                             signed,
                             looped,
+                            switching_threads: switching_threads(device.limits.workgroup_threads),
                             key_switch_parts: choices.key_switch_parts,
                             filling_workgroups: if device.software {
                                 rayon::current_num_threads()
@@ -270,7 +274,7 @@ impl WgpuPlan {
 
     /// How a workgroup switches keys on the native torus.
     pub(crate) fn torus_tile(&self) -> TorusTile {
-        TorusTile::new(&self.shape)
+        TorusTile::new(&self.shape, self.switching_threads)
     }
 
     /// Whether the key is raised to T (MR).

@@ -13,9 +13,6 @@ const UNROLL: usize = 8;
 /// Bits of a limb of a key's word.
 const LIMB_BITS: u32 = 16;
 
-/// Threads of `key_switch_torus_finish`.
-pub(crate) const TORUS_FINISH_THREADS: usize = 256;
-
 /// The tile of one workgroup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TorusTile {
@@ -31,9 +28,10 @@ pub(crate) struct TorusTile {
 }
 
 impl TorusTile {
-    pub fn new(shape: &BootstrapShape) -> Self {
+    /// Of at most `most` threads, a power of two.
+    pub fn new(shape: &BootstrapShape, most: usize) -> Self {
         let vectors = Self::vectors(shape);
-        let lanes = vectors.div_ceil(vectors.div_ceil(256));
+        let lanes = vectors.div_ceil(vectors.div_ceil(most));
         let digits = shape.ks_digits();
         // A digit is at most B/2, so that 2^16 / B products with limbs stay below 2^31.
         let rows = 1usize << (LIMB_BITS - shape.log2_ks_base);
@@ -77,13 +75,18 @@ mod tests {
                     log2_ks_base,
                     ..torus_shape(2048, 23, 1, 1)
                 };
-                let tile = TorusTile::new(&shape);
+                let tile = TorusTile::new(&shape, 256);
                 let rows = (tile.indices * shape.ks_digits()) as i64;
                 let most = rows * (1 << (log2_ks_base - 1)) * ((1 << LIMB_BITS) - 1);
                 assert!(most < 1 << 31, "{shape:?}: {most}");
                 assert!(tile.workgroup_bytes(&shape) <= 16 << 10 && tile.threads <= 256);
                 assert_eq!(rows as usize % tile.unroll, 0);
-                assert!(tile.lanes * tile.column_groups(&shape) >= TorusTile::vectors(&shape));
+                for most in [64, 128, 256] {
+                    let TorusTile { lanes, threads, .. } = TorusTile::new(&shape, most);
+                    let tile = TorusTile::new(&shape, most);
+                    assert!(lanes <= threads && threads <= most, "{tile:?}");
+                    assert!(lanes * tile.column_groups(&shape) >= TorusTile::vectors(&shape));
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::bootstrap::choices::Rolled;
 use crate::bootstrap::key_switch_plan::KEY_SWITCH_ROWS;
 use crate::bootstrap::plan::WgpuPlan;
 use crate::bootstrap::tables::{QUOTIENT_BITS, Tables};
-use crate::bootstrap::torus_tile::{TORUS_FINISH_THREADS, TorusTile};
+use crate::bootstrap::torus_tile::TorusTile;
 use crate::runtime::lazy::Lazy;
 use crate::runtime::numbers::Numbers;
 use crate::runtime::template::{Expander, Value};
@@ -99,7 +99,7 @@ impl Kernel {
             Self::KeySwitchTorus => plan.torus_tile().workgroup_bytes(&plan.shape),
             // Two words a thread, where the known half of an error is added up.
             Self::KeySwitchTorusFinish if plan.shape.secret == SecretKind::Binary => {
-                8 * TORUS_FINISH_THREADS
+                8 * plan.switching_threads
             }
             Self::KeySwitchTorusFinish => 0,
         }
@@ -116,7 +116,7 @@ impl Kernel {
                 lanes * slices
             }
             Self::KeySwitchTorus => plan.torus_tile().threads,
-            Self::KeySwitchTorusFinish => TORUS_FINISH_THREADS,
+            Self::KeySwitchTorusFinish => plan.switching_threads,
         }
     }
 
@@ -138,7 +138,7 @@ impl Kernel {
                     .or_else(|| tables.function(first, name, arguments))
             };
             let lazy = Lazy::new(&plan.primes()[first..], numbers);
-            Expander::new(SOURCES, constants.clone(), &functions, lazy).expand_apart(self.name())
+            Expander::new(SOURCES, constants.clone(), &functions, lazy).expand(self.name())
         };
         let (text, declared) = expanded(0)?;
         // A loop's body is written for the first prime and must be that of every other.
@@ -223,7 +223,7 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
         Kernel::KeySwitch => all.key_switch(plan),
         Kernel::KeySwitchTorus => all.key_switch_torus(plan),
         Kernel::KeySwitchTorusFinish => {
-            all.set("THREADS", int(TORUS_FINISH_THREADS));
+            all.set("THREADS", int(plan.switching_threads));
             all.set("INDICES", int(shape.ks_indices()));
             all.set("LOG2_MONOMIALS", i128::from(shape.log2_monomials()));
             all.set("BINARY", i128::from(shape.secret == SecretKind::Binary));

@@ -3,7 +3,8 @@
 use crate::Profile;
 use crate::poly::LOG2_DEGREES;
 use crate::poly::kernels::{MOST_SEGMENTS, PolyBuild, PolyKernel};
-use crate::runtime::check::{KernelCheck, VulkanKernel, check, for_vulkan};
+use crate::runtime::check::{KernelCheck, SpirvModule, VulkanKernel};
+use crate::runtime::check::{all_spirv, check, for_vulkan};
 
 /// The builds for rings of degree 2^`log2_degree`, none where no kernel serves it: each kernel in
 /// both profiles, for memory in one and in several buffers, with few and with many slots.
@@ -41,6 +42,14 @@ impl PolyBuild {
     /// A sentence naming what failed.
     pub fn for_vulkan(&self) -> Result<VulkanKernel, String> {
         for_vulkan(&self.wgsl()?, self.profile)
+    }
+
+    /// What drivers of each version of Vulkan compile, with checks and without.
+    ///
+    /// # Errors
+    /// A sentence naming what failed.
+    pub fn spirv(&self) -> Result<Vec<SpirvModule>, String> {
+        all_spirv(&self.wgsl()?, self.profile)
     }
 }
 

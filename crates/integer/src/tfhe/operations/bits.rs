@@ -175,15 +175,18 @@ pub(super) fn move_by(
         true => 2 * amount.len(),
         false => width.next_power_of_two().ilog2() as usize,
     };
+    // 2^bit modulo the width.
+    let mut places = 1 % width;
     for bit in 0..bits {
         let Some(digit) = amount.get(bit / 2) else { break };
         let condition = recorder.look_up(digit, |x| CONDITION * (x >> (bit % 2) & 1));
         let moved = match bit {
             0 => move_bit(recorder, &result, how, &fill),
             // An even number of bits, also of what is left of it by the width.
-            _ => move_digits(&result, how, ((1u128 << bit) % width as u128) as usize / 2, &fill),
+            _ => move_digits(&result, how, places / 2, &fill),
         };
         result = select(recorder, &condition, &moved, &result);
+        places = 2 * places % width;
         // A stage reads two digits of the one before, whose inputs may be one, and a condition.
         if result.iter().any(|x| 2 * recorder.norm(x) + 3 > recorder.budget()) {
             result = result.iter().map(|x| recorder.refresh(x)).collect();

@@ -5,10 +5,10 @@ use crate::Result;
 use crate::engine::{Argument, Engine};
 use crate::error::mismatch;
 use crate::operation::Operation;
-use crate::types::{FheBool, Integer, Other};
+use crate::types::{FheBool, I256, Integer, Other, U256};
 
 macro_rules! checked {
-    ($name:ident, $plain:ident, $signed:literal, $zero:literal, $fits:expr, [$($from:ident)*]) => {
+    ($name:ident, $known:ident, $signed:literal, $zero:literal, $fits:expr, [$($from:ident)*]) => {
         impl<const BITS: u32, E: Engine> $name<BITS, E> {
             /// The sum modulo 2^BITS, and whether it is in the range.
             ///
@@ -67,14 +67,14 @@ macro_rules! checked {
             fn is_divisor(&self, other: &Other<'_, Self>) -> Result<FheBool<E>> {
                 match other {
                     Other::Array(other) => other.not_equal($zero),
-                    Other::Plain(0) => mismatch("the divisor is the known number 0"),
+                    Other::Plain($known::ZERO) => mismatch("the divisor is the known number 0"),
                     // True of all elements, without a look-up.
                     Other::Plain(_) => self.equal(self),
                 }
             }
 
             /// A known number on the left: the results of an operation on it and this array.
-            fn after(&self, operation: Operation, value: $plain) -> Result<Vec<Self>> {
+            fn after(&self, operation: Operation, value: $known) -> Result<Vec<Self>> {
                 let known = Argument::Plain(Self::to_digits(value)?);
                 let arguments = [&known, &Argument::Array(&self.0)];
                 let results = self.0.inner.run(operation, $signed, &arguments)?;
@@ -85,7 +85,7 @@ macro_rules! checked {
             ///
             /// # Errors
             /// As for `add`.
-            pub fn sub_from(&self, value: impl Into<$plain>) -> Result<Self> {
+            pub fn sub_from(&self, value: impl Into<$known>) -> Result<Self> {
                 Ok(self.after(Operation::Subtract, value.into())?.swap_remove(0))
             }
 
@@ -93,7 +93,7 @@ macro_rules! checked {
             ///
             /// # Errors
             /// As for `div_rem`.
-            pub fn div_rem_from(&self, value: impl Into<$plain>) -> Result<(Self, Self)> {
+            pub fn div_rem_from(&self, value: impl Into<$known>) -> Result<(Self, Self)> {
                 let mut results = self.after(Operation::Divide, value.into())?;
                 let remainder = results.swap_remove(1);
                 Ok((results.swap_remove(0), remainder))
@@ -128,16 +128,16 @@ macro_rules! checked {
     };
 }
 
-checked!(FheUint, u128, false, 0u128, |a, b| a.is_divisor(b), [u8 u16 u32 u64 u128]);
+checked!(FheUint, U256, false, 0u128, |a, b| a.is_divisor(b), [u8 u16 u32 u64 u128 U256]);
 checked!(
     FheInt,
-    i128,
+    I256,
     true,
     0i128,
     |a, b| {
-        let is_above_lowest = || a.not_equal(i128::MIN >> (i128::BITS - BITS));
+        let is_above_lowest = || a.not_equal(I256::lowest(BITS));
         match b {
-            Other::Plain(-1) => is_above_lowest(),
+            Other::Plain(by) if *by == I256::from(-1i8) => is_above_lowest(),
             Other::Plain(_) => a.is_divisor(b),
             Other::Array(by) => {
                 let in_range = is_above_lowest()?.or(&by.not_equal(-1i128)?)?;
@@ -145,5 +145,5 @@ checked!(
             }
         }
     },
-    [i8 i16 i32 i64 i128]
+    [i8 i16 i32 i64 i128 I256]
 );

@@ -5,10 +5,10 @@ use crate::Result;
 use crate::engine::{Argument, Engine};
 use crate::error::mismatch;
 use crate::operation::Operation;
-use crate::types::{FheBool, Integer};
+use crate::types::{FheBool, I256, Integer, U256};
 
 macro_rules! lists {
-    ($name:ident, $plain:ident, $signed:literal) => {
+    ($name:ident, $known:ident, $plain:ident, $signed:literal) => {
         impl<const BITS: u32, E: Engine> $name<BITS, E> {
             /// The sum of arrays, element by element, modulo 2^BITS: columns of digits at once,
             /// which takes fewer look-ups than one sum after another.
@@ -54,7 +54,7 @@ macro_rules! lists {
             }
 
             /// A known number as an operand.
-            fn known(value: $plain) -> Result<Argument<'static, E>> {
+            fn known(value: $known) -> Result<Argument<'static, E>> {
                 Ok(Argument::Plain(Self::to_digits(value)?))
             }
 
@@ -63,7 +63,7 @@ macro_rules! lists {
             /// # Errors
             /// [`Error::Mismatch`](crate::Error::Mismatch) for no number or one out of range, and
             /// failures of the device.
-            pub fn is_in<P: Copy + Into<$plain>>(&self, values: &[P]) -> Result<FheBool<E>> {
+            pub fn is_in<P: Copy + Into<$known>>(&self, values: &[P]) -> Result<FheBool<E>> {
                 if values.is_empty() {
                     return mismatch("a list of no numbers: there must be at least one");
                 }
@@ -82,10 +82,21 @@ macro_rules! lists {
                 &self,
                 table: &[($plain, $plain)],
             ) -> Result<($name<TO, E>, FheBool<E>)> {
+                self.match_value_wide::<TO>(&Self::widened(table))
+            }
+
+            /// `match_value` with numbers of any width.
+            ///
+            /// # Errors
+            /// As for `match_value`.
+            pub fn match_value_wide<const TO: u32>(
+                &self,
+                table: &[($known, $known)],
+            ) -> Result<($name<TO, E>, FheBool<E>)> {
                 if table.is_empty() {
                     return mismatch("a table of no numbers: there must be at least one");
                 }
-                let mut known: Vec<$plain> = table.iter().map(|entry| entry.0).collect();
+                let mut known: Vec<$known> = table.iter().map(|entry| entry.0).collect();
                 known.sort_unstable();
                 if let Some(twice) = known.windows(2).find(|pair| pair[0] == pair[1]) {
                     return mismatch(format!("the table has the number {} twice", twice[0]));
@@ -108,12 +119,28 @@ macro_rules! lists {
                 table: &[($plain, $plain)],
                 otherwise: $plain,
             ) -> Result<$name<TO, E>> {
-                let (result, found) = self.match_value::<TO>(table)?;
+                self.match_value_or_wide::<TO>(&Self::widened(table), otherwise.into())
+            }
+
+            /// `match_value_or` with numbers of any width.
+            ///
+            /// # Errors
+            /// As for `match_value`.
+            pub fn match_value_or_wide<const TO: u32>(
+                &self,
+                table: &[($known, $known)],
+                otherwise: $known,
+            ) -> Result<$name<TO, E>> {
+                let (result, found) = self.match_value_wide::<TO>(table)?;
                 found.select::<$name<TO, E>>(&result, otherwise)
+            }
+
+            fn widened(table: &[($plain, $plain)]) -> Vec<($known, $known)> {
+                table.iter().map(|&(number, beside)| (number.into(), beside.into())).collect()
             }
         }
     };
 }
 
-lists!(FheUint, u128, false);
-lists!(FheInt, i128, true);
+lists!(FheUint, U256, u128, false);
+lists!(FheInt, I256, i128, true);

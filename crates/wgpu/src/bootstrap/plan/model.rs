@@ -141,11 +141,10 @@ fn prefers_signed(vendor: Vendor, profile: Profile, words: usize) -> bool {
 /// 64-bit products, whose threads wait for their key, and unrolled ones of one word without.
 /// AMD's compiler keeps 4 in registers for nearly every shape, with as much work as for 8 and
 /// more threads at once, and spills 8 of large ones (docs/guide/gpus.md). Intel's keeps 4 of
-/// one word with 64-bit products, and spills 8.
+/// one word with 64-bit products, and spills 8; of several words it spills half as many of 4.
 fn prefers_four(shape: &BootstrapShape, words: usize, target: Target<'_>, rolled: Rolled) -> bool {
     match target.profile {
-        _ if target.vendor == Vendor::Amd => true,
-        Profile::Int64 if target.vendor == Vendor::Intel && words == 1 => true,
+        _ if matches!(target.vendor, Vendor::Amd | Vendor::Intel) => true,
         Profile::Int64 => rolled != Rolled::Nothing && shape.polynomial_size <= 512,
         Profile::Core => rolled == Rolled::Nothing && words == 1,
     }
