@@ -367,7 +367,7 @@ fn lines_end_at_column_100() {
 #[test]
 fn device_crates_are_in_short_pieces() {
     let mut wrong = Vec::new();
-    for folder in ["cuda", "wgpu"] {
+    for folder in ["cpu", "cuda", "multi", "wgpu"] {
         for path in files(&root().join("crates").join(folder).join("src")) {
             let name = path.strip_prefix(root()).expect("below the root").display().to_string();
             if name.ends_with(".rs") {

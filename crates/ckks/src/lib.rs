@@ -50,6 +50,8 @@ pub mod keys;
 pub mod noise;
 pub mod params;
 pub mod program;
+#[cfg(test)]
+mod published;
 pub mod server;
 mod wire;
 

@@ -1,8 +1,9 @@
 //! Opening and loading.
 
-use crate::engine::{MultiEngine, SCRATCH};
+use crate::engine::MultiEngine;
 use crate::schedule::Shares;
 use crate::threads::MemberThreads;
+use crate::transfers::SCRATCH;
 use girih_backend::bootstrap::{BootstrapDevice, Loader, other_backend};
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, DeviceInfo, DeviceLimits,

@@ -1,8 +1,9 @@
 //! The members' engines behind one store.
 
-use crate::places::{Places, neighbours};
+use crate::places::Places;
 use crate::schedule::{Holders, Shares};
 use crate::threads::{MemberThreads, Task};
+use crate::transfers::{FEW, SCRATCH, Sent, at, deliver, fetch};
 use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, Operand,
@@ -11,13 +12,6 @@ use girih_backend::{
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Places at the beginning of each member's store through which scattered ciphertexts pass, side by
-/// side, on their way.
-pub(crate) const SCRATCH: usize = 1024;
-
-/// Runs of neighbours that are read or written one by one; more pass through the scratch places.
-const FEW: usize = 4;
 
 /// Several engines as one.
 pub(crate) struct MultiEngine {
@@ -37,12 +31,6 @@ struct Shared {
 
 /// Work of some members: which one, and what.
 type Parts<T> = Vec<(usize, T)>;
-
-/// Ciphertexts on their way: their places, ascending, and their words.
-struct Sent {
-    places: Vec<u32>,
-    words: Vec<u32>,
-}
 
 impl MultiEngine {
     /// Members have [`SCRATCH`] places each and the same `own_tables`, which no caller sees.
@@ -186,63 +174,6 @@ fn on_member(input: Combination) -> Combination {
             .map(|o| if o.weight == 0 { o } else { Operand { ciphertext: at(o.ciphertext), ..o } }),
         ..input
     }
-}
-
-/// Copies of ciphertexts as they are: what a combination modulo the largest modulus leaves alone.
-fn copies(engine: &Engine, pairs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
-    let log2_modulus = if engine.shape().is_torus() { 64 } else { 30 };
-    let copy = |(from, output)| LinearJob {
-        input: Combination::new(&[Operand { ciphertext: from, weight: 1 }], 0, log2_modulus),
-        log2_output_modulus: log2_modulus,
-        output,
-    };
-    engine.combine(&pairs.map(copy).collect::<Vec<_>>())
-}
-
-/// Where a member has the ciphertext of a place.
-fn at(place: u32) -> u32 {
-    place + SCRATCH as u32
-}
-
-/// Reads ascending places of one member.
-fn fetch(engine: &Engine, places: &[u32]) -> Result<Vec<u32>> {
-    let len = engine.shape().ciphertext_len();
-    let mut words = vec![0; places.len() * len];
-    let runs = neighbours(places);
-    if runs.len() <= FEW {
-        let mut rest = &mut words[..];
-        for run in runs {
-            let (now, later) = rest.split_at_mut(run.len() * len);
-            engine.read(SCRATCH + run.start, now)?;
-            rest = later;
-        }
-    } else {
-        for (places, words) in places.chunks(SCRATCH).zip(words.chunks_mut(SCRATCH * len)) {
-            copies(engine, places.iter().copied().zip(0..).map(|(place, i)| (at(place), i)))?;
-            engine.read(0, words)?;
-        }
-    }
-    Ok(words)
-}
-
-/// Writes ciphertexts to their places.
-fn deliver(engine: &Engine, Sent { places, words }: &Sent) -> Result<()> {
-    let len = engine.shape().ciphertext_len();
-    let runs = neighbours(places);
-    if runs.len() <= FEW {
-        let mut rest = &words[..];
-        for run in runs {
-            let (now, later) = rest.split_at(run.len() * len);
-            engine.write(SCRATCH + run.start, now)?;
-            rest = later;
-        }
-        return Ok(());
-    }
-    for (places, words) in places.chunks(SCRATCH).zip(words.chunks(SCRATCH * len)) {
-        engine.write(0, words)?;
-        copies(engine, places.iter().copied().zip(0..).map(|(place, i)| (i, at(place))))?;
-    }
-    Ok(())
 }
 
 impl BootstrapDevice for MultiEngine {

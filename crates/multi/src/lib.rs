@@ -15,5 +15,6 @@ mod places;
 mod poly;
 mod schedule;
 mod threads;
+mod transfers;
 
 pub use backend::MultiBackend;

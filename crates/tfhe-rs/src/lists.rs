@@ -84,19 +84,12 @@ mod sealed {
 }
 
 /// The values of a range, each as TFHE-rs gives it.
-fn take<T>(
-    range: Range<usize>,
-    get: impl Fn(usize) -> tfhe::Result<Option<T>>,
-    kind: impl Fn(usize) -> Option<tfhe::FheTypes>,
-) -> Result<Vec<T>> {
+fn take<T>(range: Range<usize>, get: impl Fn(usize) -> tfhe::Result<Option<T>>) -> Result<Vec<T>> {
     let one = |index: usize| match get(index) {
         Ok(Some(value)) => Ok(value),
         Ok(None) => error::ciphertexts(format!("there is no value {index}")),
-        Err(why) => error::ciphertexts(format!(
-            "value {index} of the list, a {:?}, is no {}: {why}",
-            kind(index),
-            std::any::type_name::<T>()
-        )),
+        // It names both kinds.
+        Err(why) => error::ciphertexts(format!("value {index} of the list: {why}")),
     };
     range.map(one).collect()
 }
@@ -130,7 +123,7 @@ impl List for CompactCiphertextList {
             let expanded = self.expand_with_key(&keys.keys).map_err(|why| {
                 Error::Ciphertexts(format!("a compact list that the keys do not expand: {why}"))
             })?;
-            take(range, |i| expanded.get::<T>(i), |i| self.get_kind_of(i))
+            take(range, |i| expanded.get::<T>(i))
         })?
     }
 }
@@ -150,7 +143,7 @@ impl List for CompressedCiphertextList {
     {
         check_range(self, &range)?;
         keys.check_decompression()?;
-        keys.with(|| take(range, |i| self.get::<T>(i), |i| self.get_kind_of(i)))?
+        keys.with(|| take(range, |i| self.get::<T>(i)))?
     }
 }
 
@@ -175,8 +168,8 @@ impl ServerKey {
         self.upload(list.expand::<T>(range, keys)?)
     }
 
-    /// Packs ciphertexts that [`ServerKey::download`] gave into a list that clients read, about a
-    /// thirtieth of their bytes, by TFHE-rs's compression key.
+    /// Packs ciphertexts that [`ServerKey::download`] gave into a list that clients read, in a small
+    /// part of their bytes, by TFHE-rs's compression key.
     ///
     /// # Errors
     /// [`Error::Ciphertexts`] for none, and for keys without one for compression.

@@ -67,8 +67,8 @@ fn lists_are_expanded_and_results_compressed() {
     let upload = |range| server.upload_list::<FheUint8>(&list, range, &host).map(drop);
     refused(upload(1..3), "a list of 2");
     refused(upload(1..1), "at least one");
-    refused(server.upload_list::<FheUint16>(&list, 0..1, &host).map(drop), "blocks");
-    refused(server.upload_list::<FheInt16>(&list, 0..1, &host).map(drop), "Uint8");
+    refused(server.upload_list::<FheUint16>(&list, 0..1, &host).map(drop), "FheUint8 is stored");
+    refused(server.upload_list::<FheInt16>(&list, 0..1, &host).map(drop), "FheUint8 is stored");
     refused(server.compress::<FheUint8>(vec![], &host).map(drop), "at least one");
     for cut in [0, 40, written.len() / 2, written.len() - 1] {
         assert!(bytes::list::<CompressedCiphertextList>(&written[..cut]).is_err(), "{cut}");

@@ -80,6 +80,10 @@ pub fn run(
     note("1,000 FheUint64 to girih's words", times);
     let (times, back) = shortest(wanted.runs, || Ok(server.revert(&ours)?))?;
     note("girih's words to 1,000 FheUint64", times);
+    // What both are held to: reading and writing as many bytes, once.
+    let bytes = ours.ciphertexts().words();
+    let copy = || Ok(bytes.par_chunks(1 << 16).map(<[u32]>::to_vec).collect::<Vec<_>>());
+    note("a copy of as many bytes", shortest(wanted.runs, copy)?.0);
     let back: Vec<u64> = back.par_iter().map(|x| x.decrypt(client)).collect();
     if back != plain {
         return Err("numbers come back as others".into());

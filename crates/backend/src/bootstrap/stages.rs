@@ -1,7 +1,10 @@
 //! Points inside a bootstrapping that every device can show.
 
+use crate::BackendError;
+
 /// A point inside one bootstrapping whose value can be read and compared between devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Stage {
     /// The combined ciphertext modulo the input modulus: `[n + r]`; native torus: `[kN + r]`.
     Combined,
@@ -39,6 +42,17 @@ pub enum Stage {
     KeySwitched,
     /// The result: `[n + r]` modulo the output modulus; native torus: that of `Extracted`.
     Output,
+}
+
+impl Stage {
+    /// What a device answers that does not know the stage.
+    pub fn unknown(self, device: &str) -> BackendError {
+        BackendError::Unsupported {
+            device: device.into(),
+            what: format!("a trace of {self:?}"),
+            why: "this device does not show that stage; ask for another".into(),
+        }
+    }
 }
 
 /// What a device holds at a [`Stage`], as canonical residues.

@@ -1,6 +1,7 @@
 //! A ring open on a device: everything is checked here, once, before the device is asked.
 
 mod calls;
+mod checked;
 mod handles;
 
 use std::collections::HashMap;
@@ -16,8 +17,8 @@ use crate::{
     Backend, BackendError, NoProgress, PlanSource, Preparation, Progress, Result, block_on,
     preparing,
 };
-use girih_ring::sampler::PublicStream;
 
+use checked::Checked;
 use handles::ResidentInner;
 pub use handles::{Buffer, Resident, Routine};
 
@@ -234,10 +235,9 @@ impl PolyEngine {
         if shapes.is_empty() {
             return Ok(Vec::new());
         }
-        let checked =
-            Checked { ring: self.ring(), shapes: &shapes, source, wrong: Mutex::default() };
+        let checked = Checked::new(self.ring(), &shapes, source);
         let ids = self.shared.device.load_async(&checked, progress).await?;
-        let wrong = checked.wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let wrong = checked.wrong();
         let resident = |(id, shape)| Resident {
             inner: Arc::new(ResidentInner { shared: Arc::clone(&self.shared), id, shape }),
         };
@@ -393,41 +393,6 @@ impl PolyEngine {
 
 fn overlap(a: (Place, usize), b: (Place, usize)) -> bool {
     a.0.buffer == b.0.buffer && a.0.first < b.0.first + b.1 && b.0.first < a.0.first + a.1
-}
-
-/// A source whose words are looked at on their way.
-struct Checked<'a> {
-    ring: &'a RingShape,
-    shapes: &'a [ResidentShape],
-    source: &'a dyn ResidentSource,
-    wrong: Mutex<Option<BackendError>>,
-}
-
-impl ResidentSource for Checked<'_> {
-    fn shapes(&self) -> Vec<ResidentShape> {
-        self.shapes.to_vec()
-    }
-
-    fn limb(&self, polynomial: usize, limb: usize, out: &mut [u32]) {
-        self.source.limb(polynomial, limb, out);
-        let prime = self.shapes[polynomial].basis.primes()[limb];
-        let what = format!("{} {polynomial}", self.source.what());
-        if let Err(error) = check::canonical(self.ring, prime, out, &what) {
-            let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-            wrong.get_or_insert(error);
-            // Devices may count on canonical words.
-            out.fill(0);
-        }
-    }
-
-    // Words of a stream are canonical however they are expanded.
-    fn stream(&self, polynomial: usize, limb: usize) -> Option<PublicStream> {
-        self.source.stream(polynomial, limb)
-    }
-
-    fn what(&self) -> &str {
-        self.source.what()
-    }
 }
 
 impl fmt::Debug for PolyEngine {

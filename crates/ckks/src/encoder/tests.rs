@@ -1,24 +1,17 @@
 use super::*;
+use crate::published;
 use proptest::prelude::*;
 use serde_json::Value;
 
-fn vectors() -> Value {
-    let text = include_str!("../../../../tests/vectors/ckks/encode.json");
-    serde_json::from_str(text).expect("a vector file")
-}
-
-fn floats(value: &Value) -> Vec<f64> {
-    value.as_array().expect("a list").iter().map(|x| x.as_f64().expect("a number")).collect()
-}
-
 fn complex(case: &Value, re: &str, im: &str) -> Vec<Complex64> {
-    let parts = floats(&case[re]).into_iter().zip(floats(&case[im]));
+    let numbers = |name: &str| published::list::<Vec<f64>>(&case[name]);
+    let parts = numbers(re).into_iter().zip(numbers(im));
     parts.map(|(re, im)| Complex64::new(re, im)).collect()
 }
 
 #[test]
 fn the_published_vectors_encode_to_the_exact_integers() {
-    let file = vectors();
+    let file = published::file("encode");
     let tolerance = file["tolerance"].as_f64().expect("a number");
     for case in file["cases"].as_array().expect("a list") {
         let degree = case["N"].as_u64().expect("a number") as usize;

@@ -2,7 +2,7 @@ use super::*;
 use crate::host::HostRing;
 use crate::params::{CkksParameters, ERROR_DEVIATION};
 use crate::program::FirstFactor;
-use crate::{Ciphertext, Complex64};
+use crate::{Ciphertext, Complex64, published};
 use girih_backend::{NoProgress, Progress};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use switching::SecretLimbs;
@@ -652,33 +652,13 @@ fn claims_of_a_header_do_not_narrow_the_flooding() {
 /// Rows of the published key of s^2 under s, taken as they are.
 #[test]
 fn published_keys_are_of_this_form() {
-    let path = format!("{}/../../tests/vectors/ckks/multiply.json", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).expect("it is there");
-    let file: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    fn list<T: serde::de::DeserializeOwned>(value: &serde_json::Value) -> T {
-        serde_json::from_value(value.clone()).expect("of this form")
-    }
-    let params = &file["params"];
-    let set = CkksParameters::new(&crate::ParameterLiteral {
-        name: "INSECURE_VECTORS".into(),
-        description: None,
-        log2_degree: 5,
-        scale: 2f64.powi(40),
-        secret_weight: None,
-        terminal: list(&params["terminal"]),
-        main: list(&params["main"]),
-        auxiliary: list(&params["auxiliary"]),
-        digits: None,
-        states: list(&params["states"]),
-        bootstrapping: None,
-        encapsulation: None,
-    })
-    .expect("a valid set");
-    let secret: Vec<i8> = list(&file["secret"]);
+    let file = published::file("multiply");
+    let set = published::set(&file["params"]);
+    let secret: Vec<i8> = published::list(&file["secret"]);
     let (mut bodies, mut masks) = (Vec::new(), Vec::new());
     for digit in file["key"].as_array().expect("a list") {
-        bodies.extend(list::<Vec<Vec<u32>>>(&digit["b"]).concat());
-        masks.extend(list::<Vec<Vec<u32>>>(&digit["a"]).concat());
+        bodies.extend(published::list::<Vec<Vec<u32>>>(&digit["b"]).concat());
+        masks.extend(published::list::<Vec<Vec<u32>>>(&digit["a"]).concat());
     }
     let mut keys = ExplicitKeys::new(&set);
     keys.insert(KeyKind::Multiplication, bodies.clone(), masks.clone()).expect("they fit");

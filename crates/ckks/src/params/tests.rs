@@ -1,4 +1,5 @@
 use super::*;
+use crate::published;
 
 fn d40() -> CkksParameters {
     CkksParameters::by_name("CKKS_D40").expect("built in")
@@ -318,42 +319,14 @@ fn sets_with_a_first_transform_by_keys() {
     }
 }
 
-fn vector(name: &str) -> serde_json::Value {
-    let path = format!("{}/../../tests/vectors/ckks/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    serde_json::from_str(&std::fs::read_to_string(path).expect("it is there")).expect("JSON")
-}
-
-fn list<T: serde::de::DeserializeOwned>(value: &serde_json::Value) -> T {
-    serde_json::from_value(value.clone()).expect("of this form")
-}
-
-fn vector_set(params: &serde_json::Value) -> CkksParameters {
-    let degree = params["N"].as_u64().expect("a number");
-    let literal = ParameterLiteral {
-        name: "INSECURE_VECTORS".into(),
-        description: None,
-        log2_degree: i64::from(degree.ilog2()),
-        scale: 2f64.powi(params["log2_scale"].as_u64().expect("a number") as i32),
-        secret_weight: None,
-        terminal: list(&params["terminal"]),
-        main: list(&params["main"]),
-        auxiliary: list(&params["auxiliary"]),
-        digits: None,
-        states: list(&params["states"]),
-        bootstrapping: None,
-        encapsulation: None,
-    };
-    CkksParameters::new(&literal).expect("a valid set")
-}
-
 #[test]
 fn the_published_vectors_have_the_same_scales_and_layouts() {
-    let file = vector("base_change");
-    let set = vector_set(&file["params"]);
+    let file = published::file("base_change");
+    let set = published::set(&file["params"]);
     let chain = set.chain();
-    let scales: Vec<f64> = list(&file["canonical_scales"]);
-    let ratios: Vec<f64> = list(&file["rescale_ratios"]);
-    let layouts: Vec<Vec<u32>> = list(&file["layouts"]);
+    let scales: Vec<f64> = published::list(&file["canonical_scales"]);
+    let ratios: Vec<f64> = published::list(&file["rescale_ratios"]);
+    let layouts: Vec<Vec<u32>> = published::list(&file["layouts"]);
     for (level, scale) in scales.iter().enumerate() {
         assert_eq!(set.scale(level), Some(*scale), "level {level}");
         if level > 0 {
@@ -362,7 +335,7 @@ fn the_published_vectors_have_the_same_scales_and_layouts() {
         let base: Vec<_> = chain.base(level).map(|i| chain.prime(i)).collect();
         assert_eq!(base, layouts[level], "level {level}");
     }
-    let digits: Vec<Vec<u32>> = list(&file["digit_primes"]);
+    let digits: Vec<Vec<u32>> = published::list(&file["digit_primes"]);
     for (digit, want) in chain.digits().iter().zip(&digits) {
         assert_eq!(digit.clone().map(|i| chain.prime(i)).collect::<Vec<_>>(), *want);
     }
@@ -371,8 +344,8 @@ fn the_published_vectors_have_the_same_scales_and_layouts() {
 
 #[test]
 fn the_published_vectors_are_adjusted_by_the_same_constants() {
-    let file = vector("adjust");
-    let set = vector_set(&file["params"]);
+    let file = published::file("adjust");
+    let set = published::set(&file["params"]);
     let level = file["input"]["level"].as_u64().expect("a number") as usize;
     let scale = file["input"]["scale"].as_f64().expect("a number");
     for case in file["cases"].as_array().expect("a list") {
@@ -380,7 +353,7 @@ fn the_published_vectors_are_adjusted_by_the_same_constants() {
         let adjust = set.level_adjust(level, scale, to).expect("a lower level");
         assert_eq!(adjust.constant.to_string(), case["constant"].as_str().expect("a string"));
         let kept: Vec<_> = adjust.kept.iter().map(|&i| set.chain().prime(i)).collect();
-        assert_eq!(kept, list::<Vec<u32>>(&case["kept_primes"]), "to {to}");
+        assert_eq!(kept, published::list::<Vec<u32>>(&case["kept_primes"]), "to {to}");
         assert_eq!(Some(adjust.scale), case["output"]["scale"].as_f64());
     }
     assert!(set.level_adjust(2, scale, 2).is_err());

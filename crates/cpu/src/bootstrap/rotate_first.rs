@@ -132,6 +132,7 @@ impl RotateFirst {
                 );
                 widen(&out)
             }
+            _ => return Err(stage.unknown("cpu")),
         })
     }
 

@@ -187,6 +187,7 @@ impl SwitchFirst {
                 Ok(words.into_iter().map(u64::from).collect())
             }
             Stage::SwitchedToKs => Err(unsupported("the key switch comes first there")),
+            _ => Err(stage.unknown("cpu")),
         }
     }
 }

@@ -57,6 +57,33 @@ impl Tile<'_> {
             || self.converted(slot).next().is_some()
     }
 
+    /// Checks the terms of sum `number`, whose prime is `modulus`; the conversions that it is the
+    /// first to read.
+    fn starts(&mut self, number: usize, modulus: u32) -> Result<Vec<usize>, String> {
+        let mut starts = Vec::new();
+        for term in &self.tile.sums[number].terms {
+            let (ColumnTerm::Scaled { factor, .. } | ColumnTerm::Converted { factor, .. }) = *term;
+            if factor >= modulus {
+                return Err(format!("factor {factor} is not canonical"));
+            }
+            let ColumnTerm::Converted { conversion, .. } = *term else { continue };
+            let conversion = usize::from(conversion);
+            let all = &self.tile.conversions;
+            let started = self
+                .started
+                .get_mut(conversion)
+                .ok_or_else(|| format!("conversion {conversion} of {}", all.len()))?;
+            if !std::mem::replace(started, true) {
+                starts.push(conversion);
+                let late = |&&s: &&u16| usize::from(s) >= self.slots.len();
+                if let Some(s) = all[conversion].slots.iter().find(late) {
+                    return Err(format!("slot {s} is converted before it is filled"));
+                }
+            }
+        }
+        Ok(starts)
+    }
+
     /// The conversions of the slot, once for each time that it is a source.
     fn converted(&self, slot: usize) -> impl Iterator<Item = usize> + '_ {
         let sources = self.tile.conversions.iter().enumerate();
@@ -157,26 +184,7 @@ impl Preparer<'_> {
         if sum.terms.is_empty() {
             return Err("a sum without terms".into());
         }
-        let mut starts = Vec::new();
-        for term in &sum.terms {
-            let (ColumnTerm::Scaled { factor, .. } | ColumnTerm::Converted { factor, .. }) = *term;
-            if factor >= modulus.value() {
-                return Err(format!("factor {factor} is not canonical"));
-            }
-            let ColumnTerm::Converted { conversion, .. } = *term else { continue };
-            let conversion = usize::from(conversion);
-            let started = ready
-                .started
-                .get_mut(conversion)
-                .ok_or_else(|| format!("conversion {conversion} of {}", tile.conversions.len()))?;
-            if !std::mem::replace(started, true) {
-                starts.push(conversion);
-                let late = |&&s: &&u16| usize::from(s) >= slot;
-                if let Some(s) = tile.conversions[conversion].slots.iter().find(late) {
-                    return Err(format!("slot {s} is converted before it is filled"));
-                }
-            }
-        }
+        let starts = ready.starts(number, modulus.value())?;
         // Conversions come before the sums of a batch.
         let waits =
             |&c: &usize| tile.conversions[c].slots.iter().any(|&s| usize::from(s) >= ready.first);

@@ -87,6 +87,7 @@ impl<'a> Trace<'a> {
                 self.download(self.memory.lanes[0].switched.address(), shape.extracted_len())?
             }
             Stage::KeySwitched | Stage::Output => self.switched_last(stage)?,
+            _ => return Err(stage.unknown(self.pipeline.machine.id())),
         })
     }
 

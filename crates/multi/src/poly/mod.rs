@@ -4,6 +4,7 @@
 //! were computed last. What is written stays on the host until a call reads it, since only then is
 //! it known which member works on it.
 
+mod bound;
 mod device;
 mod held;
 mod loader;

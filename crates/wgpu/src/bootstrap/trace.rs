@@ -65,7 +65,13 @@ fn reach(loaded: &Loaded, stage: Stage) -> Result<Reach> {
         Stage::Extracted | Stage::SwitchedToKs | Stage::KeySwitched | Stage::Output => {
             Ok(Reach { steps: n, step: NO_STEP })
         }
-        _ => Err(BackendError::InvalidRequest(format!("{stage:?} is beyond the {n} steps"))),
+        Stage::Digits { .. }
+        | Stage::Transformed { .. }
+        | Stage::Products { .. }
+        | Stage::Accumulator { .. } => {
+            Err(BackendError::InvalidRequest(format!("{stage:?} is beyond the {n} steps")))
+        }
+        _ => Err(stage.unknown(&loaded.gpu.name)),
     }
 }
 
@@ -173,5 +179,7 @@ fn decode(loaded: &Loaded, dump: &Dump, stage: Stage) -> StageOutput {
         Stage::Output => {
             dump.output[..shape.ciphertext_len()].iter().map(|&x| u64::from(x)).collect()
         }
+        // `reach` refuses what it does not know before anything runs.
+        _ => StageOutput::new(),
     }
 }

@@ -138,7 +138,7 @@ impl Kernel {
                     .or_else(|| tables.function(first, name, arguments))
             };
             let lazy = Lazy::new(&plan.primes()[first..], numbers);
-            Expander::new(SOURCES, constants.clone(), &functions, lazy).expand_apart(self.name())
+            Expander::new(SOURCES, constants.clone(), &functions, lazy).expand(self.name())
         };
         let (text, declared) = expanded(0)?;
         // A loop's body is written for the first prime and must be that of every other.

@@ -132,7 +132,9 @@ impl PolyBuild {
         let constants = constants.into_iter().chain(codes);
         let constants = constants.map(|(name, x)| (name.to_owned(), Value::Int(x))).collect();
         let lazy = Lazy::new(&[], Numbers::Unsigned { coarse: false });
-        Expander::new(SOURCES, constants, &|_, _| None, lazy).expand(self.kernel.name())
+        let expander = Expander::new(SOURCES, constants, &|_, _| None, lazy);
+        let (text, constants) = expander.expand(self.kernel.name())?;
+        Ok(text + &constants)
     }
 
     /// What it binds, in order.

@@ -14,7 +14,6 @@ pub(crate) mod profile;
 pub(crate) mod script;
 pub(crate) mod signal;
 pub(crate) mod spans;
-mod syntax;
 pub(crate) mod template;
 pub(crate) mod upload;
 pub(crate) mod vendor;

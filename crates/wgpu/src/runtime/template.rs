@@ -1,10 +1,14 @@
 //! What makes WGSL of the texts of `shaders/`: loops are unrolled, functions inlined, and bounds of
 //! words tracked. `shaders/README.md` has the language.
 
+mod lines;
+
 use crate::runtime::expression::{self, Names};
 use crate::runtime::lazy::Lazy;
-use crate::runtime::syntax::{Node, parse, split_outside_parentheses};
+use lines::{block, branch, is_name, owned, split_outside_parentheses, statement};
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// A constant known while a shader is generated.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,12 +22,18 @@ pub(crate) type Functions<'a> = dyn Fn(&str, &[i128]) -> Option<i128> + 'a;
 
 type Result<T> = std::result::Result<T, String>;
 
+/// A function of templates.
+struct Function {
+    parameters: Vec<String>,
+    body: Vec<String>,
+}
+
 /// Expands templates into WGSL.
 pub(crate) struct Expander<'a> {
     sources: &'a [(&'a str, &'a str)],
     functions: &'a Functions<'a>,
     scopes: Vec<HashMap<String, Value>>,
-    inlined: HashMap<String, (Vec<String>, Vec<Node>)>,
+    inlined: HashMap<String, Rc<Function>>,
     lazy: Lazy,
     out: String,
 }
@@ -46,21 +56,12 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// The WGSL of the source called `name`.
+    /// The WGSL of the source called `name`, and the declarations of constants that follow it.
     ///
     /// # Errors
     /// A sentence with the offending line, for a template that does not parse or a bound that
     /// cannot be kept.
-    pub fn expand(self, name: &str) -> Result<String> {
-        let (text, constants) = self.expand_apart(name)?;
-        Ok(text + &constants)
-    }
-
-    /// The same as the text and the declarations of constants that follow it.
-    ///
-    /// # Errors
-    /// As [`Expander::expand`].
-    pub fn expand_apart(mut self, name: &str) -> Result<(String, String)> {
+    pub fn expand(mut self, name: &str) -> Result<(String, String)> {
         self.include(name)?;
         Ok((self.out, self.lazy.constants()))
     }
@@ -71,52 +72,110 @@ impl<'a> Expander<'a> {
             .iter()
             .find(|(n, _)| *n == name)
             .ok_or(format!("no shader source called {name}"))?;
-        let nodes = parse(text).map_err(|e| format!("{name}: {e}"))?;
-        self.run(&nodes).map_err(|e| format!("{name}: {e}"))
+        self.run(&owned(text.lines())).map_err(|e| format!("{name}: {e}"))
     }
 
-    fn run(&mut self, nodes: &[Node]) -> Result<()> {
-        for node in nodes {
-            match node {
-                Node::Line(text) => self.line(text)?,
-                Node::Call(name, text) => {
-                    self.call(name, text).map_err(|e| format!("{e}, at `{}`", text.trim()))?;
-                }
-                Node::Include(name) => self.include(name)?,
-                Node::Define(name, expression) => {
-                    let value = self.value(expression)?;
-                    self.scopes.last_mut().expect("a scope").insert(name.clone(), value);
-                }
-                Node::If(branches) => {
-                    for (condition, body) in branches {
-                        if self.evaluate(condition)? != 0 {
-                            self.run(body)?;
-                            break;
-                        }
-                    }
-                }
-                Node::For { variable, from, to, step, body } => {
-                    let step = usize::try_from(self.evaluate(step)?).unwrap_or(0);
-                    if step == 0 {
-                        return Err(format!("the step of {variable} must be positive"));
-                    }
-                    for i in (self.evaluate(from)?..self.evaluate(to)?).step_by(step) {
-                        self.scoped(HashMap::from([(variable.clone(), Value::Int(i))]), body)?;
-                    }
-                }
-                Node::Function { name, parameters, body } => {
-                    self.inlined.insert(name.clone(), (parameters.clone(), body.clone()));
-                }
-            }
+    fn run(&mut self, mut lines: &[String]) -> Result<()> {
+        while let Some((line, after)) = lines.split_first() {
+            lines = self.next(line, after)?;
         }
         Ok(())
     }
 
-    fn scoped(&mut self, scope: HashMap<String, Value>, body: &[Node]) -> Result<()> {
-        self.scopes.push(scope);
-        let result = self.run(body);
-        self.scopes.pop();
-        result
+    /// Runs what `line` begins; what comes behind that.
+    fn next<'l>(&mut self, line: &'l str, after: &'l [String]) -> Result<&'l [String]> {
+        let code = line.trim();
+        if let Some(rest) = code.strip_prefix("for ").filter(|rest| !rest.starts_with('(')) {
+            return self.repeated(rest, after);
+        }
+        if let Some(condition) = code.strip_prefix("#if ") {
+            return self.condition(condition, after);
+        }
+        if let Some(name) = code.strip_prefix("#include ") {
+            self.include(name)?;
+        } else if code.starts_with('#') {
+            return Err(format!("unexpected directive {code}"));
+        } else if let Some(rest) = code.strip_prefix("inline fn ") {
+            let head = rest.strip_suffix(") {").and_then(|head| head.split_once('('));
+            let (name, parameters) = head.ok_or("inline fn NAME(parameters) {")?;
+            let (body, after) = block(after)?;
+            let parameters = owned(split_outside_parentheses(parameters));
+            let function = Function { parameters, body: body.to_vec() };
+            self.inlined.insert(name.to_owned(), Rc::new(function));
+            return Ok(after);
+        } else if let Some((name, value)) = code.split_once(" := ").filter(|(n, _)| is_name(n)) {
+            let value = self.value(value)?;
+            self.scopes.last_mut().expect("a scope").insert(name.to_owned(), value);
+        } else if let Some((name, _)) = code.split_once('(').filter(|(name, _)| is_name(name)) {
+            let (text, after) = statement(line, after);
+            self.call(name, &text).map_err(|e| format!("{e}, at `{}`", text.trim()))?;
+            return Ok(after);
+        } else {
+            self.line(line)?;
+        }
+        Ok(after)
+    }
+
+    /// Runs the first branch whose condition holds; what comes behind `#end`.
+    fn condition<'l>(
+        &mut self,
+        mut condition: &'l str,
+        mut lines: &'l [String],
+    ) -> Result<&'l [String]> {
+        let mut taken = false;
+        loop {
+            let (branch, end, after) = branch(lines)?;
+            if !taken && self.evaluate(condition)? != 0 {
+                taken = true;
+                self.run(branch)?;
+            }
+            lines = after;
+            condition = match end.strip_prefix("#elif ") {
+                Some(next) => next,
+                None if end == "#else" => "1",
+                None => return Ok(lines),
+            };
+        }
+    }
+
+    /// Runs what a `for` repeats: a block, or a statement that may go on in the lines below.
+    fn repeated<'l>(&mut self, head: &str, after: &'l [String]) -> Result<&'l [String]> {
+        let (text, body, after) = match head.strip_suffix(" {") {
+            Some(_) => {
+                let (body, after) = block(after)?;
+                (head.to_owned(), Cow::Borrowed(body), after)
+            }
+            None => {
+                let (text, after) = statement(head, after);
+                let (_, body) = text.split_once(':').ok_or(FOR)?;
+                let body = owned(body.trim_start().lines());
+                (text, Cow::Owned(body), after)
+            }
+        };
+        let ranges = text.split([':', '{']).next().unwrap_or_default();
+        let (ranges, condition) = ranges.split_once(" if ").unwrap_or((ranges, "1"));
+        self.repeat(&split_outside_parentheses(ranges), condition, &body)?;
+        Ok(after)
+    }
+
+    /// Runs `body` for all values of the ranges, the last of which is the innermost loop.
+    fn repeat(&mut self, ranges: &[&str], condition: &str, body: &[String]) -> Result<()> {
+        let Some((range, inner)) = ranges.split_first() else {
+            return if self.evaluate(condition)? == 0 { Ok(()) } else { self.run(body) };
+        };
+        let (variable, range) = range.split_once(" in ").ok_or(FOR)?;
+        let (from, to) = range.split_once("..").ok_or(FOR)?;
+        let (to, step) = to.split_once(" step ").unwrap_or((to, "1"));
+        let step = usize::try_from(self.evaluate(step)?).unwrap_or(0);
+        if step == 0 {
+            return Err(format!("the step of {variable} must be positive"));
+        }
+        for i in (self.evaluate(from)?..self.evaluate(to)?).step_by(step) {
+            self.scopes.push(HashMap::from([(variable.to_owned(), Value::Int(i))]));
+            self.repeat(inner, condition, body)?;
+            self.scopes.pop();
+        }
+        Ok(())
     }
 
     /// Emits a line or a statement of several.
@@ -163,50 +222,39 @@ impl<'a> Expander<'a> {
 
     /// A call of what is inlined or emits words with bounds; or else a call in WGSL.
     fn call(&mut self, name: &str, text: &str) -> Result<()> {
-        let lazily = matches!(
-            name,
-            "reduce"
-                | "canonical"
-                | "bound"
-                | "join"
-                | "may_hold"
-                | "forward_butterfly"
-                | "inverse_butterfly"
-        );
-        let inlined = self.inlined.get(name).cloned();
-        if !lazily && inlined.is_none() {
-            return self.line(text);
-        }
         let text = self.substitute(text)?;
         let arguments = text.split_once('(').and_then(|(_, rest)| rest.strip_suffix(");"));
         let given = split_outside_parentheses(arguments.unwrap_or_default());
-        let Some((parameters, body)) = inlined else {
-            let text = self.lazy_call(name, &given)?;
-            self.out.push_str(&text);
-            return Ok(());
+        let Some(function) = self.inlined.get(name).cloned() else {
+            return match self.lazy_call(name, &given)? {
+                Some(emitted) => {
+                    self.out.push_str(&emitted);
+                    Ok(())
+                }
+                None => self.line(&text),
+            };
         };
-        if given.len() != parameters.len() {
-            return Err(format!(
-                "{name} takes {} arguments, got {}",
-                parameters.len(),
-                given.len()
-            ));
+        let Function { parameters, body } = &*function;
+        let (takes, got) = (parameters.len(), given.len());
+        if got != takes {
+            return Err(format!("{name} takes {takes} arguments, got {got}"));
         }
-        let mut scope = HashMap::new();
-        for (parameter, argument) in parameters.iter().zip(given) {
-            let value = self.value(argument).unwrap_or_else(|_| Value::Text(argument.to_string()));
-            scope.insert(parameter.clone(), value);
-        }
-        self.scoped(scope, &body)
+        let value = |text: &str| self.value(text).unwrap_or_else(|_| Value::Text(text.to_owned()));
+        let scope = parameters.iter().cloned().zip(given.into_iter().map(value)).collect();
+        self.scopes.push(scope);
+        self.run(body)?;
+        self.scopes.pop();
+        Ok(())
     }
 
-    fn lazy_call(&mut self, name: &str, given: &[&str]) -> Result<String> {
+    /// What a call emits that knows bounds; nothing for other calls.
+    fn lazy_call(&mut self, name: &str, given: &[&str]) -> Result<Option<String>> {
         let word = |text: &str| {
             let word = self.evaluate(text)?;
             usize::try_from(word).map_err(|_| format!("no word {word}"))
         };
         let nothing = |()| String::new();
-        match (name, given) {
+        let emitted = match (name, given) {
             ("bound", [variable, bound]) => {
                 self.lazy.set(variable, self.evaluate(bound)?).map(nothing)
             }
@@ -216,10 +264,12 @@ impl<'a> Expander<'a> {
                 self.lazy.reduce(word(w)?, variable, self.evaluate(limit)?)
             }
             ("canonical", [w, variable]) => self.lazy.canonical(word(w)?, variable),
-            ("forward_butterfly", [w, u, v, factor]) => self.lazy.forward(word(w)?, u, v, factor),
-            ("inverse_butterfly", [w, u, v, factor]) => self.lazy.inverse(word(w)?, u, v, factor),
-            _ => Err("wrong arguments".into()),
-        }
+            ("forward_butterfly", [w, u, v, by]) => self.lazy.forward(word(w)?, u, v, by),
+            ("inverse_butterfly", [w, u, v, by]) => self.lazy.inverse(word(w)?, u, v, by),
+            _ if LAZY.contains(&name) => Err("wrong arguments".into()),
+            _ => return Ok(None),
+        };
+        emitted.map(Some)
     }
 
     fn lookup(&self, name: &str) -> Option<&Value> {
@@ -284,6 +334,12 @@ impl<'a> Expander<'a> {
     }
 }
 
+/// Calls that know bounds.
+const LAZY: [&str; 7] =
+    ["bound", "join", "may_hold", "reduce", "canonical", "forward_butterfly", "inverse_butterfly"];
+/// What a `for` looks like.
+const FOR: &str = "for NAME in from..to step by, .. if condition {, or : statement;";
+
 fn is_capital(c: char) -> bool {
     c.is_ascii_uppercase()
 }
@@ -307,82 +363,4 @@ impl Names for Expander<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn expand(text: &str) -> Result<String> {
-        let constants = HashMap::from([
-            ("N".to_string(), Value::Int(3)),
-            ("NAME".to_string(), Value::Text("x".into())),
-        ]);
-        let functions =
-            |name: &str, arguments: &[i128]| (name == "twice").then(|| 2 * arguments[0]);
-        let sources = [("main", text), ("other", "other ${N}")];
-        Expander::new(
-            &sources,
-            constants,
-            &functions,
-            Lazy::new(&[97], crate::runtime::numbers::Numbers::Unsigned { coarse: false }),
-        )
-        .expand("main")
-    }
-
-    #[test]
-    fn directives_do_what_the_readme_says() {
-        for (text, want) in [
-            ("a ${N * 2 + 1} ${NAME}", "a 7 x\n"),
-            ("for i in 0..N {\nv_{i}\n}", "v_0\nv_1\nv_2\n"),
-            ("for i in 0..2, j in i..2: v_{i}_{j};", "v_0_0;\nv_0_1;\nv_1_1;\n"),
-            ("  for i in 0..max(1, 2): v_{i} =\n    ${i};", "v_0 =\n    0;\nv_1 =\n    1;\n"),
-            ("inline fn f(a) {\nif (x) {\n${a}\n}\n}\nfor i in 0..1: f(i);", "if (x) {\n0\n}\n"),
-            ("for i in 0..5 step 2: v_{i};", "v_0;\nv_2;\nv_4;\n"),
-            ("for i in 0..5 if i % 3 == 1: v_{i};", "v_1;\nv_4;\n"),
-            ("g(a,\n    b_{N});\nc", "g(a,\n    b_3);\nc\n"),
-            ("#if N == 3 && !0\nyes\n#else\nno\n#end", "yes\n"),
-            ("#if N < 3\na\n#elif N % 2 == 1\nb\n#end", "b\n"),
-            ("#include other", "other 3\n"),
-            ("inline fn f(a, b) {\n${a}:${b + 1}\n}\nf(y, 4);", "y:5\n"),
-            ("K := 1\nfor i in 0..4 {\nK := 9\n}\n${K}", "1\n"),
-            ("${twice(1 << 5)} ${(7 - 9) / 2} ${-N}", "64 -1 -3\n"),
-            ("let x: lane<200> = 1;\n${@x}", "let x = 1;\n200\n"),
-            ("bound(x_0, 3);\nbound(x_1, 5);\njoin(x);\n${@x_0} ${@x}", "5 5\n"),
-            ("bound(x, 3);\nmay_hold(all, x);\n${@all}", "3\n"),
-            ("let x: sum<1 << 40> = 1;\n${@x}", "let x = 1;\n1099511627776\n"),
-            ("x = N; // M", "x = N; // M\nconst N = 3u;\n"),
-            ("// x_{i} of ${N}", "// x_{i} of 3\n"),
-            ("const C = ${N + 1}u;\nC", "C\nconst C = 4u;\n"),
-            ("const W = ${twiddle(0, N + 1)};\nW", "W\nconst W = vec2<u32>(4u, 177112053u);\n"),
-            ("const W = ${words(1 << 33)};", "const W = vec2<u32>(0u, 2u);\n"),
-            ("${V_{N - 3}}\n", ""),
-        ] {
-            let got = expand(text);
-            match want {
-                "" => assert!(got.is_err(), "{text}"),
-                _ => assert_eq!(got.as_deref(), Ok(want), "{text}"),
-            }
-        }
-    }
-
-    #[test]
-    fn mistakes_are_named() {
-        for (text, what) in [
-            ("${M}", "no constant called M"),
-            ("${1 +}", "unexpected end"),
-            ("${1 / 0}", "division by zero"),
-            ("for i in 0..2 {\nx", "missing }"),
-            ("for i in 0..2 step 0: x;", "step of i must be positive"),
-            ("for i in 0..2, j: x;", "for NAME in from..to"),
-            ("inline fn f(a) {\n}\nf(1, 2);", "takes 1 arguments"),
-            ("#if N\nx", "missing #elif, #else or #end"),
-            ("#nothing", "unexpected directive #nothing"),
-            ("#include missing", "no shader source called missing"),
-            ("reduce(0, x, 97);", "no bound is known of x"),
-            ("reduce(0, x);", "wrong arguments"),
-            ("let x: lane<4 = 1;", "lane<bound> = .."),
-            ("${unclosed", "unclosed"),
-        ] {
-            let error = expand(text).expect_err(text);
-            assert!(error.contains(what), "{text}: {error}");
-        }
-    }
-}
+mod tests;

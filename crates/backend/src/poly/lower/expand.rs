@@ -96,36 +96,44 @@ fn expand_op(
             let conversion = Conversion { sources, corrected: *corrected };
             primes.iter().map(|&p| Ref::plain(graph.converted(conversion.clone(), p))).collect()
         }
-        Op::Sum(terms) => {
-            let factor = |factor: &Factor, i: u16, p: u16| match factor {
-                Factor::One => [1; 2],
-                Factor::MinusOne => [program.ring().primes[usize::from(p)].value() - 1; 2],
-                Factor::Residues(residues) => residues[usize::from(i)],
-            };
-            let coefficients = terms
-                .iter()
-                .find_map(|t| t.a)
-                .is_some_and(|a| program.type_of(a).domain == Domain::Coefficients);
-            let mut sums = Vec::with_capacity(primes.len());
-            for (i, p) in numbered() {
-                sums.push(if coefficients {
-                    let scaled = |t: &crate::poly::Term| {
-                        let a = t.a.expect("coefficients have no constant terms");
-                        (factor(&t.factor, i, p)[0], limb(&a, p).node)
-                    };
-                    Ref::plain(graph.combine(terms.iter().map(scaled).collect(), p))
-                } else {
-                    let term = |t: &crate::poly::Term| Term {
-                        factor: factor(&t.factor, i, p),
-                        a: t.a.map(|a| limb(&a, p)),
-                        b: t.b.map(|b| limb(&b, p)),
-                    };
-                    graph.sum(terms.iter().map(term).collect(), p)
-                });
-            }
-            sums
-        }
+        Op::Sum(terms) => expand_sum(program, graph, &limb, terms, primes),
     }
+}
+
+fn expand_sum(
+    program: &Program,
+    graph: &mut Graph,
+    limb: &dyn Fn(&Value, u16) -> Ref,
+    terms: &[crate::poly::Term],
+    primes: &[u16],
+) -> Vec<Ref> {
+    let factor = |factor: &Factor, i: u16, p: u16| match factor {
+        Factor::One => [1; 2],
+        Factor::MinusOne => [program.ring().primes[usize::from(p)].value() - 1; 2],
+        Factor::Residues(residues) => residues[usize::from(i)],
+    };
+    let coefficients = terms
+        .iter()
+        .find_map(|t| t.a)
+        .is_some_and(|a| program.type_of(a).domain == Domain::Coefficients);
+    let mut sums = Vec::with_capacity(primes.len());
+    for (i, &p) in (0..).zip(primes) {
+        sums.push(if coefficients {
+            let scaled = |t: &crate::poly::Term| {
+                let a = t.a.expect("coefficients have no constant terms");
+                (factor(&t.factor, i, p)[0], limb(&a, p).node)
+            };
+            Ref::plain(graph.combine(terms.iter().map(scaled).collect(), p))
+        } else {
+            let term = |t: &crate::poly::Term| Term {
+                factor: factor(&t.factor, i, p),
+                a: t.a.map(|a| limb(&a, p)),
+                b: t.b.map(|b| limb(&b, p)),
+            };
+            graph.sum(terms.iter().map(term).collect(), p)
+        });
+    }
+    sums
 }
 
 fn position(basis: &Basis, prime: u16) -> usize {

@@ -1,63 +1,13 @@
-//! Secrets leave nothing behind in memory that is given back.
+//! Client keys of TFHE.
 
-#![allow(unsafe_code, reason = "an allocator that looks at what it is given back")]
+use crate::heap::{Case, alone, check, left_behind, secret};
+use girih::NoProgress;
+use girih::tfhe::{ClientKey, EvaluationKeys, ParameterSet};
 
-use girih_backend::NoProgress;
-use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-/// A run of coefficients that only the secret of this test has, over and over.
-const PATTERN: [u8; 16] = [1, 0, 255, 255, 1, 1, 0, 255, 0, 0, 1, 255, 1, 0, 0, 255];
-
-static LOOKING: AtomicBool = AtomicBool::new(false);
-static FOUND: AtomicUsize = AtomicUsize::new(0);
-
-/// The system's allocator, which counts freed blocks that hold the pattern.
-struct Looking;
-
-fn look(block: &[u8]) {
-    if LOOKING.load(Ordering::Relaxed)
-        && block.windows(PATTERN.len()).any(|window| window == PATTERN)
-    {
-        FOUND.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Looking {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // Zeroed, so that what is looked at later was always written.
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the block is alive until it is given back below, and was zeroed at first.
-        look(unsafe { std::slice::from_raw_parts(pointer, layout.size()) });
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Looking = Looking;
-
-/// Blocks given back with the secret in them while `run` ran.
-fn left_behind<T>(run: impl FnOnce() -> T) -> usize {
-    FOUND.store(0, Ordering::SeqCst);
-    LOOKING.store(true, Ordering::SeqCst);
-    drop(run());
-    LOOKING.store(false, Ordering::SeqCst);
-    FOUND.load(Ordering::SeqCst)
-}
-
-/// One test, since all threads share the allocator.
 #[test]
-fn nothing_secret_is_left_in_freed_memory() {
+fn client_keys_of_tfhe() {
+    let _alone = alone();
     let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
-    let secret =
-        |len: usize| PATTERN.iter().cycle().take(len).map(|&s| s as i8).collect::<Vec<_>>();
     let (n, size) = (set.shape().lwe_dimension, set.shape().ks_indices());
     assert_eq!(left_behind(|| secret(n)), 1, "a plain array is noticed");
 
@@ -68,7 +18,6 @@ fn nothing_secret_is_left_in_freed_memory() {
     damaged[end - 17] = 2;
     girih_rlwe::wire::reseal(&mut damaged);
 
-    type Case<'a> = (&'a str, Box<dyn Fn() + 'a>);
     let cases: [Case<'_>; 11] = [
         (
             "a key",
@@ -133,7 +82,5 @@ fn nothing_secret_is_left_in_freed_memory() {
             }),
         ),
     ];
-    for (name, case) in &cases {
-        assert_eq!(left_behind(case), 0, "{name} leaves the secret behind");
-    }
+    check(&cases);
 }
