@@ -105,13 +105,83 @@ pub use girih_backend::poly::{PolyOptions, PolyPlan};
 #[doc(inline)]
 pub use girih_ckks::{
     Ciphertext, CiphertextHeader, CkksParameters, ClientKey, Complex64, Decryption, Encoder, Error,
-    EvaluationKeys, KeyId, KeyKind, KeyRange, ModulusChain, Noise, NoiseModel, ParameterLiteral,
-    Plaintext, PublicKey, Result, approximation, encoder, keys, noise, params, server,
-    server::{
-        Bootstrapping, Builder, Ciphertexts, LinearMap, LinearMaps, Matrix, Options, Recording,
-        ServerKey,
-    },
+    EvaluationKeys, KeyId, KeyRange, ModulusChain, Noise, NoiseModel, ParameterLiteral, Plaintext,
+    PublicKey, Result, approximation, encoder, keys, noise, params, server,
+    server::{Bootstrapping, Ciphertexts, LinearMap, LinearMaps, Matrix, Options, Recording},
 };
+
+/// What computes on a client's vectors, with that client's evaluation keys.
+///
+/// ```
+/// use girih::ckks::prelude::*;
+///
+/// # fn main() -> girih::Result<()> {
+/// # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+/// # let client = ClientKey::generate(&set)?;
+/// # let keys = EvaluationKeys::generate(&client, [KeyKind::Multiplication], &NoProgress)?;
+/// let server = Device::open("cpu")?.load(&keys)?;
+///
+/// let x = server.upload(&[client.encrypt(&[0.5, -0.25])?])?;
+/// let y = server.upload(&[client.encrypt(&[0.25, 0.5])?])?;
+/// let z = server.add(&server.mul(&x, &y)?, &x)?;
+/// assert_eq!(z.level(), x.level() - 1); // a product takes one
+/// let z = client.decrypt_real(&server.download(&z)?[0])?;
+/// assert!(z.iter().zip([0.625, -0.375]).all(|(got, want)| (got - want).abs() < 1e-6));
+/// # Ok(())
+/// # }
+/// ```
+#[doc(inline)]
+pub use girih_ckks::server::ServerKey;
+
+/// What writes down a computation that is run more than once.
+///
+/// ```
+/// use girih::ckks::prelude::*;
+///
+/// # fn main() -> girih::Result<()> {
+/// # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+/// # let client = ClientKey::generate(&set)?;
+/// # let keys = EvaluationKeys::generate(&client, [KeyKind::Multiplication], &NoProgress)?;
+/// # let server = Device::open("cpu")?.load(&keys)?;
+/// // x^2 + y, one routine on the device.
+/// let recording = server.record(|b| {
+///     let (x, y) = (b.input(set.default_level())?, b.input(set.default_level())?);
+///     let square = b.square(&x)?;
+///     Ok(vec![b.add(&square, &y)?])
+/// })?;
+///
+/// let [x, y] = [0.5, 0.125].map(|value| client.encrypt(&vec![value; set.slots()]));
+/// let (x, y) = (server.upload(&[x?])?, server.upload(&[y?])?);
+/// let z = client.decrypt_real(&server.download(&recording.run(&[&x, &y])?[0])?[0])?;
+/// assert!((z[0] - 0.375).abs() < 1e-6);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(inline)]
+pub use girih_ckks::server::Builder;
+
+/// Which keys the owner of the data hands out: what a server can do follows from them.
+///
+/// ```
+/// use girih::ckks::prelude::*;
+///
+/// # fn main() -> girih::Result<()> {
+/// # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+/// # let client = ClientKey::generate(&set)?;
+/// // Products, the rotation by one slot to the left, and conjugation; no other rotation.
+/// let left = KeyKind::rotation(&set, 1).expect("a rotation that moves slots has a key");
+/// let kinds = [KeyKind::Multiplication, left, KeyKind::conjugation(&set)];
+/// let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
+///
+/// let server = Device::open("cpu")?.load(&keys)?;
+/// let x = server.upload(&[client.encrypt(&[1.0, 0.5, 0.25, 0.125])?])?;
+/// assert!(server.rotate(&x, 1).is_ok());
+/// assert!(server.rotate(&x, 2).is_err()); // the error says which keys there are
+/// # Ok(())
+/// # }
+/// ```
+#[doc(inline)]
+pub use girih_ckks::KeyKind;
 
 /// What a program of this scheme alone needs: [`crate::prelude`], and keys by their
 /// short names.

@@ -41,3 +41,34 @@
 
 #[doc(inline)]
 pub use girih_switching::*;
+
+/// What takes vectors to TFHE ciphertexts, one a slot, and back.
+///
+/// ```
+/// use girih::ckks::prelude::*;
+///
+/// # fn main() -> girih::Result<()> {
+/// # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+/// # let client = ClientKey::generate(&set)?;
+/// # let tfhe = tfhe::ClientKey::generate(&ParameterSet::by_name("INSECURE_TOY_TORUS")?)?;
+/// let between = SwitchingKeys::generate(&client, &tfhe, &NoProgress)?;
+/// let kinds = Switch::evaluation_keys(&set, 16)?; // for vectors of 16 slots
+/// let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
+/// let server = Device::open("cpu")?.load(&keys)?;
+/// let switch = Switch::new(&server, &between, 16)?;
+///
+/// // Slots from -1 to 1 become phases from -1/4 to 1/4 of a turn, modulo 2^64.
+/// let values: Vec<f64> = (0..16).map(|i| f64::from(i) / 8.0 - 0.9).collect();
+/// let x = server.upload(&[client.encrypt(&values)?])?;
+/// let numbers = switch.to_tfhe(&x, 16, 0.25, 64)?;
+/// assert_eq!(numbers.len(), 16);
+///
+/// // And back: a phase of f turns becomes sin(2 pi f).
+/// let back = client.decrypt_real(&server.download(&switch.to_ckks(&numbers)?)?[0])?;
+/// let wanted = values.iter().map(|v| (std::f64::consts::FRAC_PI_2 * v).sin());
+/// assert!(back.iter().zip(wanted).all(|(got, want)| (got - want).abs() < 0.02));
+/// # Ok(())
+/// # }
+/// ```
+#[doc(inline)]
+pub use girih_switching::Switch;

@@ -22,15 +22,17 @@ type Failure = Box<dyn std::error::Error>;
 /// comparisons, a sum, a difference, two choices.
 const OPERATIONS: [&str; 7] = ["add", "mul", "less", "select", "max", "div", "transfer"];
 
-/// A client of TFHE-rs's default parameters, or of those that it publishes for GPUs.
+/// A client of TFHE-rs's default parameters on CPUs, or of those on GPUs: by name, since the default
+/// of a build with `gpu` is the latter.
 fn client(multi_bit: bool) -> ClientKey {
-    use tfhe::shortint::parameters::v1_8::multi_bit::tuniform::p_fail_2_minus_128::ks_pbs_gpu::*;
-    ClientKey::generate(match multi_bit {
-        false => ConfigBuilder::default(),
-        true => ConfigBuilder::with_custom_parameters(
-            V1_8_PARAM_GPU_MULTI_BIT_GROUP_4_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M128,
-        ),
-    })
+    use tfhe::shortint::AtomicPatternParameters;
+    use tfhe::shortint::parameters::v1_8::{
+        V1_8_PARAM_GPU_MULTI_BIT_GROUP_4_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M128 as GROUPS,
+        V1_8_PARAM_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M128 as DEFAULT,
+    };
+    let parameters: AtomicPatternParameters =
+        if multi_bit { GROUPS.into() } else { DEFAULT.into() };
+    ClientKey::generate(ConfigBuilder::with_custom_parameters(parameters))
 }
 
 /// Gives this thread and those of the pool TFHE-rs's own server, and says how it is called.

@@ -95,6 +95,17 @@ impl Wires {
         Expected { deviation: self.deviation, tail: self.tail.clone() }
     }
 
+    /// The same numbers, whose errors count as these where they lie within them, else as they are.
+    /// An error may always be counted as a larger one: where every step of a computation is
+    /// counted with the same few errors, however long it is, they never grow.
+    #[must_use]
+    pub fn counted_as(self, errors: &Expected) -> Self {
+        if !self.expected().is_within(errors) {
+            return self;
+        }
+        Self { deviation: errors.deviation, tail: errors.tail.clone(), ..self }
+    }
+
     /// The same numbers, of which the caller knows a smaller range: larger ones are looked up as
     /// others.
     #[must_use]

@@ -1,7 +1,7 @@
 //! A recorded operation, ready to run: look-ups by level, without those that nobody reads.
 
 use super::linear::Linear;
-use girih_discrete::Table;
+use girih_discrete::{Expected, Table};
 use std::collections::BTreeMap;
 
 /// What look-ups that run side by side have in common.
@@ -42,7 +42,8 @@ pub(super) struct Output {
 #[derive(Debug)]
 pub struct Program {
     pub(super) inputs: usize,
-    pub(super) wires: usize,
+    /// What each wire's errors count as.
+    pub(super) wires: Vec<Expected>,
     pub(super) lookups: Vec<LookUp>,
     pub(super) kinds: Vec<Kind>,
     pub(super) levels: Vec<Level>,
@@ -52,7 +53,7 @@ pub struct Program {
 impl Program {
     pub(super) fn new(
         inputs: usize,
-        wires: usize,
+        wires: Vec<Expected>,
         lookups: Vec<LookUp>,
         kinds: Vec<Kind>,
         outputs: Vec<Vec<(Linear, bool)>>,
@@ -72,7 +73,7 @@ impl Program {
 
     /// Leaves out tables and look-ups that nobody reads.
     fn prune(&mut self) {
-        let mut read = vec![false; self.wires];
+        let mut read = vec![false; self.wires.len()];
         self.read_by_outputs().for_each(|wire| read[wire as usize] = true);
         let mut kept: Vec<LookUp> = Vec::with_capacity(self.lookups.len());
         let mut kinds: Vec<Kind> = Vec::new();

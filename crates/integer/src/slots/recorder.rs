@@ -162,7 +162,8 @@ impl Recorder {
             }
             finished.push(all);
         }
-        Ok(Program::new(self.inputs, self.wires.len(), self.lookups, self.kinds, finished))
+        let errors = self.wires.iter().map(|&errors| self.errors[errors].clone()).collect();
+        Ok(Program::new(self.inputs, errors, self.lookups, self.kinds, finished))
     }
 }
 

@@ -73,9 +73,13 @@ struct Run<'a> {
 impl Run<'_> {
     fn all(&self, inputs: Vec<Wires>) -> Result<Vec<Vec<Option<Wires>>>> {
         let (server, program) = (&self.inner.server, self.program);
-        let mut wires: Vec<Option<Wires>> = inputs.into_iter().map(Some).collect();
-        debug_assert_eq!(wires.len(), program.inputs);
-        wires.resize(program.wires, None);
+        // Errors count as they did when the program was recorded, so that they do not creep up from
+        // operation to operation.
+        let counted = |(wires, errors): (Wires, _)| Some(wires.counted_as(errors));
+        debug_assert_eq!(inputs.len(), program.inputs);
+        let mut wires: Vec<Option<Wires>> =
+            inputs.into_iter().zip(&program.wires).map(counted).collect();
+        wires.resize(program.wires.len(), None);
         let side_by_side = (SIDE_BY_SIDE / self.like.len()).max(1);
         let (mut done, mut queued) = (0, 0);
         for level in &program.levels {
@@ -124,7 +128,7 @@ impl Run<'_> {
         let results = self.inner.server.lookup_each(&of.weights, of.constant, &sums, &tables)?;
         for (lookup, results) in lookups().zip(results) {
             for (&wire, result) in lookup.results.iter().zip(results) {
-                wires[wire as usize] = Some(result);
+                wires[wire as usize] = Some(result.counted_as(&self.program.wires[wire as usize]));
             }
         }
         Ok(())
