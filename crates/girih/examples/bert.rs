@@ -550,19 +550,24 @@ fn last_level(set: &CkksParameters) -> std::result::Result<usize, Failure> {
     Ok(last)
 }
 
-/// The encoder and its input.
-fn model(
-    arguments: &Arguments,
-    shape: Shape,
-) -> std::result::Result<(Encoder, Vec<Vec<f64>>, Vec<Vec<Vec<f64>>>), Failure> {
+/// Tokens, one after another.
+type Tokens = Vec<Vec<f64>>;
+
+/// The encoder, its input, and samples that bounds are of.
+struct Model {
+    encoder: Encoder,
+    input: Tokens,
+    samples: Vec<Tokens>,
+}
+
+fn model(arguments: &Arguments, shape: Shape) -> std::result::Result<Model, Failure> {
     let count = arguments.layers.map(usize::from);
     let (Some(weights), Some(input)) = (&arguments.weights, &arguments.input) else {
         let count = count.unwrap_or(if arguments.full { 12 } else { 1 });
         let encoder = Encoder::random(shape, count, 1);
         // Bounds are those of other inputs.
         let samples = (0..2).map(|i| encoder.random_input(100 + i)).collect();
-        let input = encoder.random_input(2);
-        return Ok((encoder, input, samples));
+        return Ok(Model { input: encoder.random_input(2), samples, encoder });
     };
     let read = |path: &str| std::fs::read(path).map_err(|e| format!("{path}: {e}"));
     let encoder = Encoder::read(&read(weights)?, shape, count);
@@ -570,9 +575,8 @@ fn model(
     let file = tensors::Tensors::read(&read(input)?).map_err(|why| format!("{input}: {why}"))?;
     let hidden = file.shaped("hidden", &[shape.tokens, shape.width()]);
     let hidden = hidden.map_err(|why| format!("{input}: {why}"))?;
-    let hidden: Vec<Vec<f64>> = hidden.chunks(shape.width()).map(<[f64]>::to_vec).collect();
-    let samples = vec![hidden.clone()];
-    Ok((encoder, hidden, samples))
+    let input: Tokens = hidden.chunks(shape.width()).map(<[f64]>::to_vec).collect();
+    Ok(Model { encoder, samples: vec![input.clone()], input })
 }
 
 /// The largest difference, and the root of the mean of squares of all.
@@ -589,7 +593,7 @@ pub(crate) fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
     let set = CkksParameters::by_name(arguments.options.set(default_set))?;
     let last = last_level(&set)?;
     let shape = Shape::of_slots(set.slots()).map_err(|why| format!("{set}: {why}"))?;
-    let (encoder, input, samples) = model(arguments, shape)?;
+    let Model { encoder, input, samples } = model(arguments, shape)?;
     let functions = Fitted::new(Bounds::of(&encoder, &samples), shape.tokens)?;
     let plan = Plan { encoder: &encoder, bounds: &functions.bounds };
     let parties = Parties::start(&arguments.options, default_set, |set| keys(set, &plan, last))?;

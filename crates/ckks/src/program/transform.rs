@@ -2,6 +2,7 @@
 //! transforms"; the method is of Bossuat et al. 2021).
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use girih_backend::poly::{Term, Value};
@@ -434,10 +435,11 @@ impl Recorder {
         if let Some(input) = rotated.of.get(&(number, baby)) {
             return Ok(*input);
         }
-        if !rotated.digits.contains_key(&number) {
-            rotated.digits.insert(number, self.hoist(&inputs[number])?);
-        }
-        let input = self.galois_hoisted(&inputs[number], &rotated.digits[&number], g)?;
+        let digits = match rotated.digits.entry(number) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(self.hoist(&inputs[number])?),
+        };
+        let input = self.galois_hoisted(&inputs[number], digits, g)?;
         rotated.of.insert((number, baby), input);
         Ok(input)
     }

@@ -363,3 +363,26 @@ fn sums_beyond_the_failure_bound_are_refused() {
         }
     }
 }
+
+/// Errors that count as those that were planned stay as they are, however long a chain is.
+#[test]
+fn errors_count_as_larger_ones() {
+    let place = place(&named("INSECURE_DISCRETE_4_N10"), 11);
+    let server = &place.server;
+    let bit = Table::new(16, |m| m & 1).expect("a table");
+    let step = |y: &Wires| {
+        let sum = server.sum(&[(12, y)], 0).expect("free");
+        server.lookup(&sum, &[&bit]).expect("within the reach").remove(0)
+    };
+    let x = place.upload(&numbers(1024, 16, 4), 16);
+    let first = server.lookup(&x, &[&bit]).expect("fresh numbers").remove(0);
+    let planned = (0..3).fold(first.clone(), |y, _| step(&y)).expected().widened();
+    let mut y = first.clone().counted_as(&planned);
+    for _ in 0..4 {
+        assert_eq!(y.expected(), planned);
+        y = step(&y).counted_as(&planned);
+    }
+    // Nothing counts as less than it may be.
+    let same = first.clone().counted_as(&Expected::exact());
+    assert_eq!(same.expected(), first.expected());
+}

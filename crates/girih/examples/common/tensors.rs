@@ -64,6 +64,7 @@ impl Tensors {
     }
 
     /// A note.
+    #[allow(dead_code)] // Not all files have notes.
     pub fn note(&self, name: &str) -> Result<&str, Refusal> {
         let text = self.notes.get(name).map(String::as_str);
         text.ok_or_else(|| format!("its notes (__metadata__) lack `{name}`"))

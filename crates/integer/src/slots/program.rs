@@ -99,8 +99,8 @@ impl Program {
     }
 
     fn schedule(&mut self) {
-        let mut ready = vec![0; self.wires];
-        let mut last: Vec<Option<usize>> = vec![None; self.wires];
+        let mut ready = vec![0; self.wires.len()];
+        let mut last: Vec<Option<usize>> = vec![None; self.wires.len()];
         for (i, lookup) in self.lookups.iter_mut().enumerate() {
             let level = lookup.operands.iter().map(|&w| ready[w as usize]).max().unwrap_or(0);
             lookup.level = level;
