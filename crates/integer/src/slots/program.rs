@@ -133,7 +133,7 @@ impl Program {
     pub fn simulate(&self, inputs: &[i64]) -> Vec<Vec<i64>> {
         assert_eq!(inputs.len(), self.inputs);
         let mut wires = inputs.to_vec();
-        wires.resize(self.wires, 0);
+        wires.resize(self.wires.len(), 0);
         for lookup in &self.lookups {
             let kind = &self.kinds[lookup.kind];
             let terms = kind.weights.iter().zip(&lookup.operands);
