@@ -1,7 +1,7 @@
 //! Look-ups on a CPU, decrypted, against what they should be and against the model.
 
 use super::*;
-use crate::{ClientKey, DiscreteLiteral, LookupNoise, Table};
+use crate::{ClientKey, DiscreteLiteral, Expected, LookupNoise, Table};
 use girih_backend::NoProgress;
 use girih_ckks::Complex64;
 use girih_ckks::server::Estimate;
