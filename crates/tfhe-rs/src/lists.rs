@@ -168,8 +168,8 @@ impl ServerKey {
         self.upload(list.expand::<T>(range, keys)?)
     }
 
-    /// Packs ciphertexts that [`ServerKey::download`] gave into a list that clients read, in a small
-    /// part of their bytes, by TFHE-rs's compression key.
+    /// Packs ciphertexts that [`ServerKey::download`] gave into a list that clients read, in a
+    /// small part of their bytes, by TFHE-rs's compression key.
     ///
     /// # Errors
     /// [`Error::Ciphertexts`] for none, and for keys without one for compression.

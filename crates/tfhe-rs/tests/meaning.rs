@@ -77,7 +77,8 @@ macro_rules! unsigned {
             Side::Same => (a, b),
             Side::Trivial => {
                 let trivial = |x: $plain| Theirs::encrypt_trivial(x);
-                (pairs.iter().map(|p| trivial(p.0)).collect(), pairs.iter().map(|p| trivial(p.1)).collect())
+                let a = pairs.iter().map(|p| trivial(p.0)).collect();
+                (a, pairs.iter().map(|p| trivial(p.1)).collect())
             }
         };
         compare!(pairs a b;
@@ -161,7 +162,8 @@ macro_rules! signed {
             Side::Same => (a, b),
             Side::Trivial => {
                 let trivial = |x: $plain| Theirs::encrypt_trivial(x);
-                (pairs.iter().map(|p| trivial(p.0)).collect(), pairs.iter().map(|p| trivial(p.1)).collect())
+                let a = pairs.iter().map(|p| trivial(p.0)).collect();
+                (a, pairs.iter().map(|p| trivial(p.1)).collect())
             }
         };
         {
@@ -295,7 +297,8 @@ fn random_pairs_of_32_to_128_bits() {
     let mut n = Numbers(32);
     let mut pair = |by: u32| (n.next() as u32, n.next() as u32 >> by);
     unsigned!(FheUint32 32 u32, [pair(20), (pair(0).0, 33)], Side::Trivial);
-    signed!(FheInt32 FheUint32 32 i32 u32, [(n.next() as i32, n.next() as i32 >> 9)], Side::Trivial);
+    let pair = [(n.next() as i32, n.next() as i32 >> 9)];
+    signed!(FheInt32 FheUint32 32 i32 u32, pair, Side::Trivial);
     unsigned!(FheUint64 64 u64, [(n.next(), n.next() >> 40)], Side::Trivial);
     let wide = u128::from(n.next()) << 64 | u128::from(n.next());
     unsigned!(FheUint128 128 u128, [(wide, u128::from(n.next()))], Side::Trivial);

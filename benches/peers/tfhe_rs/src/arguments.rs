@@ -9,7 +9,7 @@ Options:
   --device NAME    girih's device: cpu (unless told), cuda:0, cuda:1, ...
   --girih-only     leave TFHE-rs's own server out
   --theirs WHICH   TFHE-rs's server: cpu (unless told), or gpu where built with feature `gpu`
-  --multi-bit      keys in groups of 4 bits, the set that TFHE-rs publishes for GPUs; else its default
+  --multi-bit      keys in groups of 4 bits, the set that TFHE-rs has for GPUs; else its default
   --array N        elements of arrays, beside single numbers (16 unless told; 1: single ones alone)
   --arrays-only    leave single numbers out
   --runs N         at most so many runs, after one that is not counted (5 unless told)

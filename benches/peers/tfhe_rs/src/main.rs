@@ -22,8 +22,8 @@ type Failure = Box<dyn std::error::Error>;
 /// comparisons, a sum, a difference, two choices.
 const OPERATIONS: [&str; 7] = ["add", "mul", "less", "select", "max", "div", "transfer"];
 
-/// A client of TFHE-rs's default parameters on CPUs, or of those on GPUs: by name, since the default
-/// of a build with `gpu` is the latter.
+/// A client of TFHE-rs's default parameters on CPUs, or of those on GPUs: by name, since the
+/// default of a build with `gpu` is the latter.
 fn client(multi_bit: bool) -> ClientKey {
     use tfhe::shortint::AtomicPatternParameters;
     use tfhe::shortint::parameters::v1_8::{
