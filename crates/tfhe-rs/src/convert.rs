@@ -4,7 +4,7 @@
 //! padding, with the body as mask times secret plus message plus error: words carry over as they
 //! are. A condition is 0 or 1 there, 0 or 8 here; a look-up goes between them.
 
-use crate::{HostKeys, Result, error, lists};
+use crate::{HostKeys, Result, error};
 use girih_integer::{Encrypted, FheBool, FheInt, FheUint, Integer};
 use girih_tfhe::{LookUpTable, LweCiphertexts, ParameterSet};
 use rayon::prelude::*;
@@ -184,7 +184,7 @@ macro_rules! compressed {
                 }
 
                 fn expand_by(&self, keys: &HostKeys) -> Result<Self::Value> {
-                    lists::decompressed(keys, || self.decompress())
+                    keys.with(|| self.decompress())
                 }
             }
         )*

@@ -34,6 +34,7 @@
 pub mod bytes;
 mod convert;
 mod error;
+mod host_keys;
 mod keys;
 mod lists;
 mod parameters;
@@ -42,7 +43,8 @@ mod shifts;
 
 pub use convert::{Compressed, Foreign, Ours};
 pub use error::{Error, Result};
+pub use host_keys::HostKeys;
 pub use keys::{IntoKeys, Keys};
-pub use lists::{HostKeys, List};
+pub use lists::List;
 pub use server::ServerKey;
 pub use shifts::ShiftsOut;

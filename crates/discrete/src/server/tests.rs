@@ -369,7 +369,7 @@ fn sums_beyond_the_failure_bound_are_refused() {
 fn errors_count_as_larger_ones() {
     let place = place(&named("INSECURE_DISCRETE_4_N10"), 11);
     let server = &place.server;
-    let bit = Table::new(16, |m| m & 1).expect("a table");
+    let bit = Table::new(16, |m| m & 1).and_then(|t| t.order(2)).expect("a table");
     let step = |y: &Wires| {
         let sum = server.sum(&[(12, y)], 0).expect("free");
         server.lookup(&sum, &[&bit]).expect("within the reach").remove(0)

@@ -1,6 +1,7 @@
 //! An encoder on vectors of slots: where tokens lie, and its linear layers as maps.
 //!
-//! With T tokens, a ciphertext holds a block of W = 2 T numbers of every token, those of four heads:
+//! With T tokens, a ciphertext holds a block of W = 2 T numbers of every token, those of four
+//! heads:
 //!
 //! ```text
 //!     slot t W + f        number f of the block, token t; 2 T^2 slots
@@ -159,7 +160,8 @@ impl Plan<'_> {
         Ok(Maps { maps, biases: self.biases(&up.bias, factor) })
     }
 
-    /// Of GELU's results divided by the bound of its argument, and of what the perceptron was given.
+    /// Of GELU's results divided by the bound of its argument, and of what the perceptron was
+    /// given.
     pub fn second_sum(&self, layer: usize) -> girih::ckks::Result<Maps> {
         let of = &self.encoder.layers[layer];
         self.sum([layer, 1], &of.down, self.bounds.gelu, &of.gains[0])
@@ -185,8 +187,8 @@ impl Plan<'_> {
         2 * self.shape().head() / self.baby_steps()
     }
 
-    /// 1 where number f + k - H lies within the head of f, k being `baby` of giant step `giant`, for
-    /// what is rotated by that giant step afterwards. None where there is no such number.
+    /// 1 where number f + k - H lies within the head of f, k being `baby` of giant step `giant`,
+    /// for what is rotated by that giant step afterwards. None where there is no such number.
     pub fn mask(&self, giant: usize, baby: usize) -> Option<Vec<f64>> {
         let (head, forward) = (self.shape().head(), giant * self.baby_steps());
         let k = forward + baby;

@@ -161,8 +161,8 @@ impl<const BITS: u32> FheUint<BITS> {
     /// Each digit is a function of the client's secret and of a mask that is drawn from `seed`, the
     /// name of the key and the place of the digit. The seed may be known to everybody: numbers are
     /// then known to whoever has the client key, and pseudo-random to anyone else if learning with
-    /// rounding is hard for the set's n, 2N and two bits. Over the choice of the mask every digit is
-    /// equally likely, exactly and whatever the errors of keys are; what is wrong with the
+    /// rounding is hard for the set's n, 2N and two bits. Over the choice of the mask every digit
+    /// is equally likely, exactly and whatever the errors of keys are; what is wrong with the
     /// probability of a look-up is what reads a digit later.
     ///
     /// *Repeats*: the same seed under the same key gives the same numbers again, of another width

@@ -22,8 +22,8 @@ const fn check_bits(bits: u32) {
 
 /// What differs between the two kinds, then what they have in common.
 macro_rules! number {
-    ($name:ident, $other:ident, $known:ident, $plain:ident, $least:expr, $signed:literal, $kind:literal, $title:literal,
-     [$($from:ident)*]) => {
+    ($name:ident, $other:ident, $known:ident, $plain:ident, $least:expr, $signed:literal,
+     $kind:literal, $title:literal, [$($from:ident)*]) => {
         #[doc = $title]
         ///
         /// `BITS` is an even number from 2 to 256. Operations wrap around as Rust's `wrapping_`

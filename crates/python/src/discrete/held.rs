@@ -365,7 +365,8 @@ macro_rules! number {
     };
 }
 
-number!(FheUint, Uint, Int, |x: &FheUint<BITS>| Ok::<_, Failure>(x.clone()), 4 8 16 32 64 128 160 256);
+number!(FheUint, Uint, Int, |x: &FheUint<BITS>| Ok::<_, Failure>(x.clone()),
+    4 8 16 32 64 128 160 256);
 number!(FheInt, Int, Uint, FheInt::abs, 4 8 16 32 64 128 160 256);
 
 impl Number for FheBool {

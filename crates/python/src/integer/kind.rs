@@ -314,8 +314,8 @@ pub fn plains(
         (Some(kind), _) => kind,
         // Whole numbers beyond 64 bits.
         (None, "object") => {
-            let why = "integers beyond 64 bits need a dtype: \"uint128\", \"int128\", or such a one \
-                       of 160 or 256 bits";
+            let why = "integers beyond 64 bits need a dtype: \"uint128\", \"int128\", or such a \
+                       one of 160 or 256 bits";
             return Err(PyTypeError::new_err(why));
         }
         // What lists of numbers and most columns are, without a thought of anyone's.

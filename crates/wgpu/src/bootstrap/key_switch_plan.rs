@@ -4,14 +4,6 @@ use crate::bootstrap::plan::WgpuPlan;
 
 /// Rows of the key-switching table that a thread asks for before it adds them up.
 pub(crate) const KEY_SWITCH_ROWS: usize = 12;
-/// Most threads of a workgroup that switches keys, a power of two: what every browser grants.
-const SWITCHING_THREADS: usize = 256;
-
-/// Threads of such a workgroup where a device has at most `limit`, a power of two as well.
-pub(crate) fn switching_threads(limit: usize) -> usize {
-    1 << limit.clamp(1, SWITCHING_THREADS).ilog2()
-}
-
 impl WgpuPlan {
     /// 32-bit words of a word that a key switch adds up: modulo Q_ks, or 2^64 on the native torus.
     pub(crate) fn ks_words(&self) -> usize {

@@ -3,7 +3,6 @@
 mod model;
 
 use crate::bootstrap::choices::{CHOICES, Choices, Rolled};
-use crate::bootstrap::key_switch_plan::switching_threads;
 use crate::bootstrap::torus_tile::TorusTile;
 use crate::runtime::layout::Layout;
 use crate::runtime::numbers::Numbers;
@@ -28,6 +27,14 @@ pub struct Tile {
     pub workgroup_bytes: usize,
     /// Steps a launch.
     pub steps_per_launch: usize,
+}
+
+/// Most threads of a workgroup that switches keys, a power of two: what every browser grants.
+const SWITCHING_THREADS: usize = 256;
+
+/// Threads of such a workgroup where a device has at most `limit`, a power of two as well.
+fn switching_threads(limit: usize) -> usize {
+    1 << limit.clamp(1, SWITCHING_THREADS).ilog2()
 }
 
 /// A tile with what WGSL generation adds to it.
