@@ -50,7 +50,10 @@ macro_rules! width {
             let a_ours: Ours = server.upload(a_theirs.clone())?;
             let b_ours: Ours = server.upload(b_theirs.clone())?;
             let c_ours: Ours = server.upload(c_theirs.clone())?;
-            let flags_ours: FheBool = server.upload(flags_theirs.clone())?;
+            // Not of `flags_theirs`: TFHE-rs 1.8 does not give away an FheBool that lies on a GPU.
+            let flag = |flag: &bool| Theirs::encrypt($plain::from(*flag), client);
+            let flags_ours: Ours = server.upload(flags.iter().map(flag).collect::<Vec<_>>())?;
+            let flags_ours = flags_ours.not_equal($plain::MIN)?;
 
             for operation in &wanted.operations {
                 let plain = |i: usize| -> ($plain, $plain) {
