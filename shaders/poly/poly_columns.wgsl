@@ -26,125 +26,6 @@
 
 var<private> slots: array<vec4<u32>, SLOTS>;
 
-// A load; returns where the next record begins.
-fn load(record: vec4<u32>, at: u32, word: u32, t: u32) -> u32 {
-    var next = at;
-    var x = load_words(limb(record.z), word);
-    if (record.x == LOAD_HALF) {
-        let factor = records[next];
-        next += 1u;
-        x = inverse(x, 1u, factor.z, record.w, t);
-        x = times_each(x, factor.xy, record.w);
-    }
-    slots[record.y] = x;
-    return next;
-}
-
-// What a source adds to u: 1 where it lies in the upper half, or its weighted share.
-fn counted(y: vec4<u32>, half: u32) -> vec4<u32> {
-    return select(vec4<u32>(0u), vec4<u32>(1u), y > vec4<u32>(half));
-}
-
-fn weighted(y: vec4<u32>, weight: u32) -> vec4<u32> {
-    return vec4<u32>(
-        mul_high(y.x, weight),
-        mul_high(y.y, weight),
-        mul_high(y.z, weight),
-        mul_high(y.w, weight)
-    );
-}
-
-// A conversion: the y of its sources, and u.
-fn convert(record: vec4<u32>, at: u32) -> u32 {
-    var next = at;
-    let corrected = record.x == CORRECTED;
-    var u = vec4<u32>(select(0u, 1u << 18u, corrected));
-    for (var j = 0u; j < record.z; j++) {
-        let source = records[next];
-        let prime = records[next + 1u];
-        next += 2u;
-        let y = times_each(slots[source.x], source.zw, prime.x);
-        slots[source.y] = y;
-        if (corrected) {
-            u += weighted(y, prime.y);
-        } else {
-            u += counted(y, prime.y);
-        }
-    }
-    if (corrected) {
-        u = u >> vec4<u32>(19u);
-    }
-    slots[record.y] = u;
-    return next;
-}
-
-// Stores a whole sum, half transformed.
-fn store_half(prime: vec4<u32>, sum: vec4<u32>, word: u32, t: u32) {
-    store_words(limb(prime.z), word, forward(sum, 1u, prime.w, prime.x, t));
-}
-
-// Parts of four sums, kept, or four whole sums, stored.
-fn four_sums(record: vec4<u32>, at: u32, word: u32, t: u32) -> u32 {
-    var next = at + 4u;
-    let primes = array(records[at], records[at + 1u], records[at + 2u], records[at + 3u]);
-    var a = sums_of(0u);
-    var b = a;
-    var c = a;
-    var d = a;
-    for (var j = 0u; j < record.y; j++) {
-        let x = slots[records[next].x];
-        let y = slots[records[next].y];
-        let v = records[next + 1u];
-        let w = records[next + 2u];
-        next += 3u;
-        a = sums_with_both(a, x, v.x, y, w.x, primes[0].x);
-        b = sums_with_both(b, x, v.y, y, w.y, primes[1].x);
-        c = sums_with_both(c, x, v.z, y, w.z, primes[2].x);
-        d = sums_with_both(d, x, v.w, y, w.w, primes[3].x);
-    }
-    let sums = array(
-        sums_reduced(a, primes[0].x, primes[0].y),
-        sums_reduced(b, primes[1].x, primes[1].y),
-        sums_reduced(c, primes[2].x, primes[2].y),
-        sums_reduced(d, primes[3].x, primes[3].y)
-    );
-    if (record.x == PARTS) {
-        for k in 0..4: slots[primes[${k}].z] = sums[${k}];
-        return next;
-    }
-    for k in 0..4: store_half(primes[${k}], sums[${k}], word, t);
-    return next;
-}
-
-// A sum, with the part of it that was computed before, kept and stored.
-fn whole_sum(record: vec4<u32>, at: u32, word: u32, t: u32) -> u32 {
-    var next = at + 1u;
-    let prime = records[at];
-    var sums = sums_of(0u);
-    for (var j = 0u; j < record.z; j++) {
-        let terms = records[next];
-        next += 1u;
-        sums = sums_with_both(sums, slots[terms.x], terms.y, slots[terms.z], terms.w, prime.x);
-    }
-    var x = sums_reduced(sums, prime.x, prime.y);
-    if (prime.w != 0u) {
-        x = once_each(x + slots[prime.w - 1u], prime.x);
-    }
-    if (record.x == KEEP) {
-        slots[record.y] = x;
-    }
-    for (var j = 0u; j < record.w; j++) {
-        let store = records[next];
-        next += 1u;
-        var y = x;
-        if (store.x != 0u) {
-            y = forward(x, 1u, prime.z, prime.x, t);
-        }
-        store_words(limb(store.y), word, y);
-    }
-    return next;
-}
-
 @compute @workgroup_size(THREADS)
 fn poly_columns(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -155,20 +36,108 @@ fn poly_columns(
     let steps = records[at].x;
     at += 1u;
     // The first of this thread's words in a limb.
-    let row = (4u * t) >> (LOG_BLOCK - LOG_ROWS);
-    let column = (4u * t) & (BLOCK / ROWS - 1u);
-    let word = row * BLOCK + group.x * (BLOCK / ROWS) + column;
+    let row = (4u * t) >> ${LOG_BLOCK - LOG_ROWS}u;
+    let column = (4u * t) & ${BLOCK / ROWS - 1}u;
+    let word = row * BLOCK + group.x * ${BLOCK / ROWS}u + column;
     for (var i = 0u; i < steps; i++) {
         let record = records[at];
         at += 1u;
         if (record.x <= LOAD_HALF) {
-            at = load(record, at, word, t);
-        } else if (record.x <= CORRECTED) {
-            at = convert(record, at);
-        } else if (record.x >= PARTS) {
-            at = four_sums(record, at, word, t);
-        } else {
-            at = whole_sum(record, at, word, t);
+            var x = load_words(limb(record.z), word);
+            if (record.x == LOAD_HALF) {
+                let factor = records[at];
+                at += 1u;
+                x = inverse(x, 1u, factor.z, record.w, t);
+                x = times_each(x, factor.xy, record.w);
+            }
+            slots[record.y] = x;
+            continue;
+        }
+        if (record.x <= CORRECTED) {
+            var u = vec4<u32>(select(0u, 1u << 18u, record.x == CORRECTED));
+            for (var j = 0u; j < record.z; j++) {
+                let source = records[at];
+                let prime = records[at + 1u];
+                at += 2u;
+                let y = times_each(slots[source.x], source.zw, prime.x);
+                slots[source.y] = y;
+                if (record.x == CORRECTED) {
+                    u += vec4<u32>(
+                        mul_high(y.x, prime.y),
+                        mul_high(y.y, prime.y),
+                        mul_high(y.z, prime.y),
+                        mul_high(y.w, prime.y)
+                    );
+                } else {
+                    u += select(vec4<u32>(0u), vec4<u32>(1u), y > vec4<u32>(prime.y));
+                }
+            }
+            if (record.x == CORRECTED) {
+                u = u >> vec4<u32>(19u);
+            }
+            slots[record.y] = u;
+            continue;
+        }
+        if (record.x >= PARTS) {
+            let primes = array(records[at], records[at + 1u], records[at + 2u], records[at + 3u]);
+            at += 4u;
+            var a = sums_of(0u);
+            var b = a;
+            var c = a;
+            var d = a;
+            for (var j = 0u; j < record.y; j++) {
+                let x = slots[records[at].x];
+                let y = slots[records[at].y];
+                let v = records[at + 1u];
+                let w = records[at + 2u];
+                at += 3u;
+                a = sums_with_both(a, x, v.x, y, w.x, primes[0].x);
+                b = sums_with_both(b, x, v.y, y, w.y, primes[1].x);
+                c = sums_with_both(c, x, v.z, y, w.z, primes[2].x);
+                d = sums_with_both(d, x, v.w, y, w.w, primes[3].x);
+            }
+            let sums = array(
+                sums_reduced(a, primes[0].x, primes[0].y),
+                sums_reduced(b, primes[1].x, primes[1].y),
+                sums_reduced(c, primes[2].x, primes[2].y),
+                sums_reduced(d, primes[3].x, primes[3].y)
+            );
+            if (record.x == PARTS) {
+                for k in 0..4: slots[primes[${k}].z] = sums[${k}];
+                continue;
+            }
+            for k in 0..4 {
+            {
+                let prime = primes[${k}];
+                let y = forward(sums[${k}], 1u, prime.w, prime.x, t);
+                store_words(limb(prime.z), word, y);
+            }
+            }
+            continue;
+        }
+        let prime = records[at];
+        at += 1u;
+        var sums = sums_of(0u);
+        for (var j = 0u; j < record.z; j++) {
+            let terms = records[at];
+            at += 1u;
+            sums = sums_with_both(sums, slots[terms.x], terms.y, slots[terms.z], terms.w, prime.x);
+        }
+        var x = sums_reduced(sums, prime.x, prime.y);
+        if (prime.w != 0u) {
+            x = once_each(x + slots[prime.w - 1u], prime.x);
+        }
+        if (record.x == KEEP) {
+            slots[record.y] = x;
+        }
+        for (var j = 0u; j < record.w; j++) {
+            let store = records[at];
+            at += 1u;
+            var y = x;
+            if (store.x != 0u) {
+                y = forward(x, 1u, prime.z, prime.x, t);
+            }
+            store_words(limb(store.y), word, y);
         }
     }
 }

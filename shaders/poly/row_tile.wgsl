@@ -77,149 +77,112 @@ fn permuted(x: vec4<u32>, g: u32, shift: u32, t: u32) -> vec4<u32> {
 }
 #end
 
-// What all steps of a tile know: its prime, the row and the thread.
-struct Tile {
-    p: u32,
-    n: u32,
-    // 2^64 mod p.
-    square: u32,
-    // First root of the prime.
-    table: u32,
-    row: u32,
-    t: u32,
-    // Whether these words lie in the second half of a limb.
-    late: bool,
-}
-
-// A load.
-fn load(tile: Tile, record: vec4<u32>) {
-    var x = streamed(record.z, record.w, tile.row, tile.t);
-#if TRANSFORMS
-    if (record.x == LOAD_HALF) {
-        x = forward(x, ROWS + tile.row, tile.table, tile.p, tile.t);
-    }
-#end
-    slots[record.y] = x;
-}
-
-// What the two sums behind it begin with.
-struct Products {
-    first: Sums,
-    second: Sums,
-}
-
-fn products(tile: Tile, begin: u32, count: u32) -> Products {
-    var sums = Products(sums_of(0u), sums_of(0u));
-    for (var j = 0u; j < count; j++) {
-        let term = records[begin + j];
-        // All that lies in memory is asked for before any of it is waited for.
-        let word = tile.row * BLOCK + 4u * tile.t;
-        let a = load_words(limb(term.z), word);
-        let b = load_words(limb(term.w), word);
-        var x: vec4<u32>;
-        if ((term.x & 3u) == OF_SLOT) {
-            x = slots[term.y];
-        } else {
-            x = load_words(limb(term.y), word);
-#if TRANSFORMS
-            if ((term.x & 3u) == OF_HALF) {
-                x = forward(x, ROWS + tile.row, tile.table, tile.p, tile.t);
-            }
-#end
-            if (term.x > 3u) {
-                slots[(term.x >> LOG2_KEPT) - 1u] = x;
-            }
-        }
-        sums.first = sums_with(sums.first, x, a, tile.p);
-        sums.second = sums_with(sums.second, x, b, tile.p);
-    }
-    return sums;
-}
-
-// Adds the terms of a sum; `at` goes behind them.
-fn with_terms(tile: Tile, begun: Sums, count: u32, at: ptr<function, u32>) -> Sums {
-    var sums = begun;
-    for (var j = 0u; j < count; j++) {
-        let term = records[*at];
-        *at += 1u;
-        var a = operand(term.x, term.y, tile.row, tile.t);
-        var factor = 1u;
-        if ((term.x & FACTOR) != 0u) {
-            let factors = records[*at];
-            *at += 1u;
-            factor = select(factors.x, factors.y, tile.late);
-            if (term.z != 0u) {
-                a = montgomery_product(a, vec4<u32>(factor), tile.p, tile.n);
-            }
-        }
-        var b = vec4<u32>(factor);
-        if (term.z != 0u) {
-            b = operand(term.z, term.w, tile.row, tile.t);
-        }
-        sums = sums_with(sums, a, b, tile.p);
-    }
-    return sums;
-}
-
-// Stores a sum, half transformed where the record says so.
-fn store(tile: Tile, x: vec4<u32>, record: vec4<u32>) {
-    var row = tile.row;
-    var y = x;
-#if TRANSFORMS
-    if (record.z != 1u) {
-        row = source_row(record.w, tile.row).x;
-        y = permuted(x, record.z, source_row(record.z, row).y, tile.t);
-    }
-    if (record.x != 0u) {
-        y = inverse(y, ROWS + row, tile.table + ROWS * BLOCK, tile.p, tile.t);
-    }
-#end
-    store_words(limb(record.y), row * BLOCK + 4u * tile.t, y);
-}
-
 fn run_tile(group: vec3<u32>, t: u32) {
     first_limb = launch.first_limb + group.z * launch.limbs;
     let r = group.x;
     var at = places[launch.first_tile + group.y].x;
-    let head = records[at];
-#if ROWS > 1
-    let late = r >= ROWS / 2u;
-#else
-    let late = t >= THREADS / 2u;
-#end
-    let tile = Tile(head.y, head.z, head.w, records[at + 1u].x, r, t, late);
+    let tile = records[at];
+    let p = tile.y;
+    let n = tile.z;
+    let table = records[at + 1u].x;
     at += 2u;
-    var begun = Products(sums_of(0u), sums_of(0u));
-    for (var i = 0u; i < head.x; i++) {
+    // Whether these words lie in the second half of a limb.
+#if ROWS > 1
+    let late = r >= (ROWS / 2u);
+#else
+    let late = t >= (THREADS / 2u);
+#end
+    var first = sums_of(0u);
+    var second = sums_of(0u);
+    for (var i = 0u; i < tile.x; i++) {
         let record = records[at];
         at += 1u;
         if (record.x == PRODUCTS) {
-            begun = products(tile, at, record.y);
-            at += record.y;
+            first = sums_of(0u);
+            second = sums_of(0u);
+            for (var j = 0u; j < record.y; j++) {
+                let term = records[at];
+                at += 1u;
+                // All that lies in memory is asked for before any of it is waited for.
+                let word = r * BLOCK + 4u * t;
+                let a = load_words(limb(term.z), word);
+                let b = load_words(limb(term.w), word);
+                var x: vec4<u32>;
+                if ((term.x & 3u) == OF_SLOT) {
+                    x = slots[term.y];
+                } else {
+                    x = load_words(limb(term.y), word);
+#if TRANSFORMS
+                    if ((term.x & 3u) == OF_HALF) {
+                        x = forward(x, ROWS + r, table, p, t);
+                    }
+#end
+                    if (term.x > 3u) {
+                        slots[(term.x >> LOG2_KEPT) - 1u] = x;
+                    }
+                }
+                first = sums_with(first, x, a, p);
+                second = sums_with(second, x, b, p);
+            }
             continue;
         }
         if (record.x < PRODUCTS) {
-            load(tile, record);
+            var x = streamed(record.z, record.w, r, t);
+#if TRANSFORMS
+            if (record.x == LOAD_HALF) {
+                x = forward(x, ROWS + r, table, p, t);
+            }
+#end
+            slots[record.y] = x;
             continue;
         }
         let constants = records[at];
         at += 1u;
         var sums = sums_of(select(constants.x, constants.y, late));
         if (constants.z == 1u) {
-            sums = begun.first;
+            sums = first;
         }
         if (constants.z == 2u) {
-            sums = begun.second;
+            sums = second;
         }
-        sums = with_terms(tile, sums, record.z, &at);
-        let x = montgomery_product(
-            sums_reduced(sums, tile.p, tile.n), vec4<u32>(tile.square), tile.p, tile.n);
+        for (var j = 0u; j < record.z; j++) {
+            let term = records[at];
+            at += 1u;
+            var a = operand(term.x, term.y, r, t);
+            var factor = 1u;
+            if ((term.x & FACTOR) != 0u) {
+                let factors = records[at];
+                at += 1u;
+                factor = select(factors.x, factors.y, late);
+                if (term.z != 0u) {
+                    a = montgomery_product(a, vec4<u32>(factor), p, n);
+                }
+            }
+            var b = vec4<u32>(factor);
+            if (term.z != 0u) {
+                b = operand(term.z, term.w, r, t);
+            }
+            sums = sums_with(sums, a, b, p);
+        }
+        let x = montgomery_product(sums_reduced(sums, p, n), vec4<u32>(tile.w), p, n);
         if (record.x == KEEP) {
             slots[record.y] = x;
         }
         for (var j = 0u; j < record.w; j++) {
-            store(tile, x, records[at]);
+            let store = records[at];
             at += 1u;
+            var row = r;
+            var y = x;
+#if TRANSFORMS
+            if (store.z != 1u) {
+                row = source_row(store.w, r).x;
+                y = permuted(x, store.z, source_row(store.z, row).y, t);
+            }
+            if (store.x != 0u) {
+                y = inverse(y, ROWS + row, table + ROWS * BLOCK, p, t);
+            }
+#end
+            store_words(limb(store.y), row * BLOCK + 4u * t, y);
         }
     }
 }
