@@ -290,9 +290,8 @@ impl IntegerCiphertexts {
             (Plain::Natural(amount), side) if side.is_ge() && is_shift => {
                 Ok(amount.words()[0].min(0xffff) as u32)
             }
-            (Plain::Natural(amount), Ordering::Equal) => {
-                Ok((amount.words()[0] % u64::from(width)) as u32)
-            }
+            // Rotations are modulo the width, however large the amount.
+            (Plain::Natural(_), side) if side.is_ge() => value.rem(width)?.extract(),
             _ => Err(wrong()),
         });
         let amounts = amounts.collect::<PyResult<Vec<u32>>>().map_err(|_| wrong())?;
