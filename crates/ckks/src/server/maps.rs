@@ -136,7 +136,7 @@ mod tests {
             let rows = vec![vec![map(1024, &full); inputs]; outputs];
             LinearMaps::new(rows).expect("maps").plan().baby_steps
         };
-        assert_eq!((of(1, 1), of(3, 12), of(12, 3)), (16, 32, 16));
+        assert_eq!((of(1, 1), of(3, 12), of(12, 3)), (16, 32, 8));
         let sparse = LinearMaps::new(vec![vec![map(64, &[0, 8]), None, map(64, &[-16])]]);
         let sparse = sparse.expect("maps");
         assert_eq!((sparse.inputs(), sparse.outputs(), sparse.plan().stride), (3, 1, 8));
