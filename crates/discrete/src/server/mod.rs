@@ -143,10 +143,11 @@ impl ServerKey {
     }
 
     /// The largest range of a table times the weights of the sum that its result enters, for which
-    /// 24 look-ups of any tables modulo `modulus` of `order` may follow each other, one result
-    /// after the other; 0 where even 1 is too much. Sums of several results hold less, since the
-    /// errors of each add up. [`ServerKey::lookup`] counts every one of them by its own inputs, and
-    /// of longer chains too.
+    /// look-ups of any tables modulo `modulus` of `order` may follow each other without end, one
+    /// result after the other, each within the failure limit; 0 where even 1 is too much. Sums of
+    /// several results hold less, since the errors of each add up. [`ServerKey::lookup`] counts
+    /// every look-up by its own inputs and rounds up: where a long chain is at the limit itself,
+    /// [`Wires::counted_as`] keeps that count from creeping up.
     ///
     /// # Errors
     /// [`Error::Mismatch`] for a modulus or an order that the set has not.
