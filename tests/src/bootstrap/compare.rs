@@ -4,7 +4,7 @@ use crate::bootstrap::synthetic::{SyntheticKeys, Words};
 use crate::bootstrap::vectors::first_difference;
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, LinearJob,
-    LoadOptions, LoadRequest, Operand, Stage, Transform,
+    LoadOptions, LoadRequest, Operand, SecondOutput, Stage, Transform,
 };
 
 /// Ciphertexts in the store of a synthetic run.
@@ -40,21 +40,33 @@ fn jobs(shape: &BootstrapShape) -> Vec<BootstrapJob> {
         output_offset,
         log2_output_modulus,
         output,
+        second: None,
     };
     if shape.is_torus() {
+        let size = shape.polynomial_size as u32;
+        let second = |coefficient, output_offset, output| {
+            Some(SecondOutput { coefficient, output_offset, output })
+        };
+        let sum = job(&[operand(0, 1), operand(1, 1)], 0, 64, 0, 0, 1 << 61, 64, 8);
+        // Both results take the places of operands.
+        let in_place = job(
+            &[operand(3, -1), operand(2, 3), operand(0, 1), operand(4, -7)],
+            0xdead_beef,
+            64,
+            1,
+            1,
+            u64::MAX,
+            64,
+            3,
+        );
         return vec![
-            job(&[operand(0, 1), operand(1, 1)], 0, 64, 0, 0, 1 << 61, 64, 8),
-            job(
-                &[operand(3, -1), operand(2, 3), operand(0, 1), operand(4, -7)],
-                0xdead_beef,
-                64,
-                1,
-                1,
-                u64::MAX,
-                64,
-                3,
-            ),
+            BootstrapJob { second: second(size / 2, 7 << 58, 9), ..sum },
+            BootstrapJob { second: second(size - 1, 1, 4), ..in_place },
             job(&[], 3 << 28, 64, 0, 0, 0, 64, 11),
+            BootstrapJob {
+                second: second(1, u64::MAX, 13),
+                ..job(&[operand(7, 1)], 1, 64, 1, 0, 3, 64, 12)
+            },
         ];
     }
     vec![
