@@ -73,7 +73,7 @@ pub use error::{Error, Result};
 pub use host::Encrypted;
 pub use server::Integers;
 pub use slots::{SlotCost, slot_costs};
-pub use tfhe::{CompressedIntegers, Cost, costs};
+pub use tfhe::{Aim, CompressedIntegers, Cost, costs};
 pub use types::{FheBool, FheInt, FheUint, I256, Integer, Other, U256};
 
 /// Bits of a digit.

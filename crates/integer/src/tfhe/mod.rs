@@ -16,6 +16,7 @@ mod sets;
 
 pub use compressed::CompressedIntegers;
 pub use costs::{Cost, costs};
+pub use record::Aim;
 
 use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
 use crate::host::Encrypted;
@@ -26,7 +27,7 @@ use girih_tfhe::{
     SeededCiphertexts, ServerKey,
 };
 use record::{DigitState, Values};
-use run::{Context, Loaded, MOST_JOBS, budget, digit_values, log2_failure, unit};
+use run::{Context, Loaded, MOST_JOBS, budget, digit_values, has_pairs, log2_failure, unit};
 use sets::{LEAST_NORM, check_packing, check_set};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use zeroize::Zeroizing;
@@ -114,7 +115,14 @@ impl Engine for ServerKey {
             }));
         }
         let scratch_bytes = AtomicUsize::new(Integers::<Self>::SCRATCH_BYTES);
-        Ok(Context { budget, scratch_bytes, report_every: AtomicUsize::new(MOST_JOBS) })
+        Ok(Context {
+            budget,
+            pairs: has_pairs(set),
+            scratch_bytes,
+            report_every: AtomicUsize::new(MOST_JOBS),
+            #[cfg(test)]
+            aim: Default::default(),
+        })
     }
 
     fn name(&self) -> String {
@@ -262,10 +270,11 @@ impl Integers<ServerKey> {
         self.0.context.scratch_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Lets the listener hear after so many look-ups at the latest, 65,536 unless another number is
-    /// set: fewer let it end work sooner, and leave a device idle that works on more at once.
-    pub fn report_every(&self, look_ups: usize) {
-        self.0.context.report_every.store(look_ups.clamp(1, MOST_JOBS), Ordering::Relaxed);
+    /// Lets the listener hear after so many bootstrappings at the latest, 65,536 unless another
+    /// number is set: fewer let it end work sooner, and leave a device idle that works on more at
+    /// once.
+    pub fn report_every(&self, bootstrappings: usize) {
+        self.0.context.report_every.store(bootstrappings.clamp(1, MOST_JOBS), Ordering::Relaxed);
     }
 }
 

@@ -5,11 +5,13 @@ use crate::engine::{Array, Held, Inner};
 use crate::operation::Request;
 use crate::tfhe::operations::record;
 use crate::tfhe::program::{Instruction, Place, Program};
-use crate::tfhe::record::{DigitState, Table, Values};
+use crate::tfhe::record::{Aim, DigitState, Rules, Table, Values};
 use crate::tfhe::{MESSAGE_BITS, PLAINTEXT, RADIX};
+use girih_backend::bootstrap::Pipelining;
 use girih_backend::{BootstrapJob, Combination, LinearJob, Operand as Term, Progress};
 use girih_tfhe::{
-    CentredTable, DeviceCiphertexts, LoadedTable, NoiseModel, ParameterSet, ServerKey,
+    CentredTable, DeviceCiphertexts, LoadedTable, NoiseModel, ParameterSet, SecondMessage,
+    ServerKey,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -26,16 +28,38 @@ pub(crate) const MOST_JOBS: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Context {
     pub(crate) budget: u32,
+    /// Whether rotations may have two results.
+    pub(crate) pairs: bool,
     pub(crate) scratch_bytes: AtomicUsize,
-    /// The most look-ups between two reports.
+    /// The most bootstrappings between two reports.
     pub(crate) report_every: AtomicUsize,
+    /// What programs are recorded for, unless the number of elements is to decide.
+    #[cfg(test)]
+    pub(crate) aim: std::sync::Mutex<Option<Aim>>,
+}
+
+/// An operation as programs for few elements and for many.
+#[derive(Debug)]
+pub struct Loaded {
+    /// One, or two where they differ.
+    programs: Vec<LoadedProgram>,
 }
 
 /// A program whose tables are on the device.
 #[derive(Debug)]
-pub struct Loaded {
+struct LoadedProgram {
     program: Program,
     tables: Vec<LoadedTable>,
+}
+
+impl Loaded {
+    /// The program that ends soonest on so many elements.
+    fn choose(&self, count: usize, device: Pipelining) -> &LoadedProgram {
+        let time = |loaded: &&LoadedProgram| -> usize {
+            loaded.program.widths().map(|width| device.time_of(width * count)).sum()
+        };
+        self.programs.iter().min_by_key(time).expect("at least one")
+    }
 }
 
 /// Variance of what operations read: bootstrapped messages, or fresh ones where these have larger
@@ -55,27 +79,63 @@ pub(crate) fn budget(model: &NoiseModel, set: &ParameterSet, log2_bound: f64) ->
     (1..=LARGEST_NORM).rev().find(|&n| log2_failure(model, set, n) <= log2_bound).unwrap_or(0)
 }
 
+/// Whether rotations with a set have two results.
+pub(crate) fn has_pairs(set: &ParameterSet) -> bool {
+    set.shape().accumulator_modulus().is_none()
+}
+
 /// Records an operation, and loads its tables.
 pub(crate) fn load(
     server: &ServerKey,
     context: &Context,
     request: &Request<DigitState>,
 ) -> Result<Loaded> {
-    let Some(program) = record(request, context.budget) else {
-        let (model, set) = (server.noise_model(), server.set());
-        return Err(girih_tfhe::Error::TooNoisy {
-            what: format!("{:?} of integers with such errors", request.operation),
-            log2_failure: log2_failure(&model, set, LARGEST_NORM + 1),
-            log2_bound: server.failure_limit(),
+    let mut programs: Vec<LoadedProgram> = Vec::with_capacity(Aim::ALL.len());
+    for aim in context.aims() {
+        let Some(program) = record(request, context.rules(aim)) else {
+            let (model, set) = (server.noise_model(), server.set());
+            return Err(girih_tfhe::Error::TooNoisy {
+                what: format!("{:?} of integers with such errors", request.operation),
+                log2_failure: log2_failure(&model, set, LARGEST_NORM + 1),
+                log2_bound: server.failure_limit(),
+            }
+            .into());
+        };
+        let fewest = programs.iter().map(|p| p.program.bootstrappings()).min();
+        // Without fewer bootstrappings there is nothing to say for more levels.
+        if fewest.is_none_or(|fewest| program.bootstrappings() < fewest) {
+            programs.push(LoadedProgram::new(server, program)?);
         }
-        .into());
-    };
-    let load = |t: &Table| {
-        let values = t.values.iter().map(|&v| i32::from(v)).collect();
-        server.load_centred(&CentredTable::new(values, t.constant)?)
-    };
-    let tables = program.tables.iter().map(load).collect::<girih_tfhe::Result<Vec<_>>>()?;
-    Ok(Loaded { program, tables })
+    }
+    Ok(Loaded { programs })
+}
+
+impl Context {
+    fn rules(&self, aim: Aim) -> Rules {
+        Rules { budget: self.budget, pairs: self.pairs, aim }
+    }
+
+    #[cfg(not(test))]
+    fn aims(&self) -> Vec<Aim> {
+        Aim::ALL.to_vec()
+    }
+
+    #[cfg(test)]
+    fn aims(&self) -> Vec<Aim> {
+        let forced = *self.aim.lock().expect("no test fails while it holds this");
+        forced.map_or(Aim::ALL.to_vec(), |aim| vec![aim])
+    }
+}
+
+impl LoadedProgram {
+    fn new(server: &ServerKey, program: Program) -> Result<Self> {
+        let load = |t: &Table| {
+            let values = t.values.iter().map(|&v| i32::from(v)).collect();
+            server.load_centred(&CentredTable::of_pair(values, t.constant)?)
+        };
+        let tables = program.tables.iter().map(load).collect::<girih_tfhe::Result<Vec<_>>>()?;
+        Ok(Self { program, tables })
+    }
 }
 
 /// Runs a program: the results, and what is known of their digits.
@@ -85,7 +145,9 @@ pub(crate) fn execute(
     arrays: &[Option<&Array<ServerKey>>],
     count: usize,
 ) -> Result<Vec<Held<ServerKey>>> {
-    let (program, server) = (&loaded.program, &inner.server);
+    let server = &inner.server;
+    let loaded = loaded.choose(count, server.engine().pipelining());
+    let program = &loaded.program;
     let unit = unit(&server.noise_model());
     let results = program
         .outputs
@@ -109,7 +171,7 @@ pub(crate) fn execute(
     let told = Told {
         listener: inner.listener(),
         done: Cell::new(0),
-        total: program.look_ups() * count,
+        total: program.bootstrappings() * count,
         every: inner.context.report_every.load(Ordering::Relaxed),
     };
     let scratch = scratch.as_ref();
@@ -117,7 +179,7 @@ pub(crate) fn execute(
     for first in (0..count).step_by(part) {
         run.part(server, first..count.min(first + part))?;
     }
-    inner.count_look_ups(program.look_ups() * count);
+    inner.count_look_ups(program.bootstrappings() * count);
     Ok(results.into_iter().zip(program.outputs.iter().cloned()).collect())
 }
 
@@ -140,7 +202,7 @@ impl Told {
 
 /// One run of a program: where everything is in the device's store.
 struct Run<'a> {
-    loaded: &'a Loaded,
+    loaded: &'a LoadedProgram,
     arrays: &'a [Option<&'a Array<ServerKey>>],
     results: &'a [DeviceCiphertexts],
     scratch: Option<&'a DeviceCiphertexts>,
@@ -185,7 +247,17 @@ impl Run<'_> {
                 match i.table {
                     Some(table) => {
                         let table = &self.loaded.tables[table];
-                        jobs.push(server.message_job(&terms, i.constant, table, output));
+                        jobs.push(match &i.second {
+                            None => server.message_job(&terms, i.constant, table, output),
+                            Some(second) => {
+                                let second = SecondMessage {
+                                    steps: second.steps,
+                                    constant: second.constant,
+                                    output: self.place(second.place, element),
+                                };
+                                server.message_pair_job(&terms, i.constant, table, output, second)
+                            }
+                        });
                     }
                     None => {
                         let constant = server.message_steps(i.constant, MESSAGE_BITS);

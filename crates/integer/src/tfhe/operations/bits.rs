@@ -145,6 +145,37 @@ fn move_bit(recorder: &mut Recorder, digits: &[Linear], how: Move, fill: &Linear
     digits.iter().zip(&neighbours).map(|(x, y)| of_two(recorder, x, y, bit)).collect()
 }
 
+/// Digits moved by one bit where a condition holds, which stands at 0 or 4. Eight places are what
+/// is left of a digit and what its neighbour gets, by one rotation.
+fn move_bit_if(
+    recorder: &mut Recorder,
+    condition: &Linear,
+    digits: &[Linear],
+    how: Move,
+    fill: &Linear,
+) -> Vec<Linear> {
+    if condition.value() == Some(0) {
+        return digits.to_vec();
+    }
+    let halves = move |x: i32| (x % RADIX / 2, 2 * (x % 2));
+    let (left, is_moved) = (how.is_left(), |x: i32| x >= RADIX);
+    let stays = move |x: i32| match is_moved(x) {
+        true if left => halves(x).1,
+        true => halves(x).0,
+        false => x,
+    };
+    let leaves = move |x: i32| match is_moved(x) {
+        true if left => halves(x).0,
+        true => halves(x).1,
+        false => 0,
+    };
+    let mut part = |x: &Linear, f: &dyn Fn(i32) -> i32| recorder.look_up(&x.plus(condition), f);
+    let kept: Vec<Linear> = digits.iter().map(|x| part(x, &stays)).collect();
+    let handed: Vec<Linear> = digits.iter().map(|x| part(x, &leaves)).collect();
+    let handed = move_digits(&handed, how, 1, &part(fill, &leaves));
+    kept.iter().zip(&handed).map(|(x, y)| x.plus(y).known(0, RADIX - 1)).collect()
+}
+
 /// Digits below 4 moved by a number of bits below theirs.
 pub(super) fn move_bits(
     recorder: &mut Recorder,
@@ -179,13 +210,16 @@ pub(super) fn move_by(
     let mut places = 1 % width;
     for bit in 0..bits {
         let Some(digit) = amount.get(bit / 2) else { break };
-        let condition = recorder.look_up(digit, |x| CONDITION * (x >> (bit % 2) & 1));
-        let moved = match bit {
-            0 => move_bit(recorder, &result, how, &fill),
+        let mut condition = |scale: i32| recorder.look_up(digit, |x| scale * (x >> (bit % 2) & 1));
+        if bit == 0 {
+            let condition = condition(RADIX);
+            result = move_bit_if(recorder, &condition, &result, how, &fill);
+        } else {
+            let condition = condition(CONDITION);
             // An even number of bits, also of what is left of it by the width.
-            _ => move_digits(&result, how, places / 2, &fill),
-        };
-        result = select(recorder, &condition, &moved, &result);
+            let moved = move_digits(&result, how, places / 2, &fill);
+            result = select(recorder, &condition, &moved, &result);
+        }
         places = 2 * places % width;
         // A stage reads two digits of the one before, whose inputs may be one, and a condition.
         if result.iter().any(|x| 2 * recorder.norm(x) + 3 > recorder.budget()) {
