@@ -29,6 +29,7 @@ use girih_tfhe::{
 use record::{DigitState, Values};
 use run::{Context, Loaded, MOST_JOBS, budget, digit_values, has_pairs, log2_failure, unit};
 use sets::{LEAST_NORM, check_packing, check_set};
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use zeroize::Zeroizing;
 
@@ -120,7 +121,6 @@ impl Engine for ServerKey {
             pairs: has_pairs(set),
             scratch_bytes,
             report_every: AtomicUsize::new(MOST_JOBS),
-            #[cfg(test)]
             aim: Default::default(),
         })
     }
@@ -268,6 +268,12 @@ impl Integers<ServerKey> {
     /// computed in parts that keep below it, of one element at least.
     pub fn limit_scratch(&self, bytes: usize) {
         self.0.context.scratch_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Runs operations with this aim from now on; with none, as at first, the number of elements
+    /// and the device decide. Results decrypt to the same values.
+    pub fn aim_for(&self, aim: Option<Aim>) {
+        *self.0.context.aim.lock().unwrap_or_else(PoisonError::into_inner) = aim;
     }
 
     /// Lets the listener hear after so many bootstrappings at the latest, 65,536 unless another

@@ -14,8 +14,8 @@ use girih_tfhe::{
     ServerKey,
 };
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest norm of a sum that is looked up: the square of 5, which sets for two bits of message
 /// and two of carry are made for.
@@ -33,9 +33,8 @@ pub struct Context {
     pub(crate) scratch_bytes: AtomicUsize,
     /// The most bootstrappings between two reports.
     pub(crate) report_every: AtomicUsize,
-    /// What programs are recorded for, unless the number of elements is to decide.
-    #[cfg(test)]
-    pub(crate) aim: std::sync::Mutex<Option<Aim>>,
+    /// Which programs run, unless the number of elements is to decide.
+    pub(crate) aim: Mutex<Option<Aim>>,
 }
 
 /// An operation as programs for few elements and for many.
@@ -48,17 +47,21 @@ pub struct Loaded {
 /// A program whose tables are on the device.
 #[derive(Debug)]
 struct LoadedProgram {
+    aim: Aim,
     program: Program,
     tables: Vec<LoadedTable>,
 }
 
 impl Loaded {
-    /// The program that ends soonest on so many elements.
-    fn choose(&self, count: usize, device: Pipelining) -> &LoadedProgram {
+    /// The program for an aim, or else the one that ends soonest on so many elements.
+    fn choose(&self, aim: Option<Aim>, count: usize, device: Pipelining) -> &LoadedProgram {
         let time = |loaded: &&LoadedProgram| -> usize {
             loaded.program.widths().map(|width| device.time_of(width * count)).sum()
         };
-        self.programs.iter().min_by_key(time).expect("at least one")
+        let suits = |loaded: &&LoadedProgram| Some(loaded.aim) == aim;
+        let suitable = self.programs.iter().find(suits);
+        // Of one that suits either aim there is no second.
+        suitable.or(self.programs.iter().min_by_key(time)).expect("at least one")
     }
 }
 
@@ -91,8 +94,9 @@ pub(crate) fn load(
     request: &Request<DigitState>,
 ) -> Result<Loaded> {
     let mut programs: Vec<LoadedProgram> = Vec::with_capacity(Aim::ALL.len());
-    for aim in context.aims() {
-        let Some(program) = record(request, context.rules(aim)) else {
+    for aim in Aim::ALL {
+        let rules = Rules { budget: context.budget, pairs: context.pairs, aim };
+        let Some(program) = record(request, rules) else {
             let (model, set) = (server.noise_model(), server.set());
             return Err(girih_tfhe::Error::TooNoisy {
                 what: format!("{:?} of integers with such errors", request.operation),
@@ -104,37 +108,20 @@ pub(crate) fn load(
         let fewest = programs.iter().map(|p| p.program.bootstrappings()).min();
         // Without fewer bootstrappings there is nothing to say for more levels.
         if fewest.is_none_or(|fewest| program.bootstrappings() < fewest) {
-            programs.push(LoadedProgram::new(server, program)?);
+            programs.push(LoadedProgram::new(server, aim, program)?);
         }
     }
     Ok(Loaded { programs })
 }
 
-impl Context {
-    fn rules(&self, aim: Aim) -> Rules {
-        Rules { budget: self.budget, pairs: self.pairs, aim }
-    }
-
-    #[cfg(not(test))]
-    fn aims(&self) -> Vec<Aim> {
-        Aim::ALL.to_vec()
-    }
-
-    #[cfg(test)]
-    fn aims(&self) -> Vec<Aim> {
-        let forced = *self.aim.lock().expect("no test fails while it holds this");
-        forced.map_or(Aim::ALL.to_vec(), |aim| vec![aim])
-    }
-}
-
 impl LoadedProgram {
-    fn new(server: &ServerKey, program: Program) -> Result<Self> {
+    fn new(server: &ServerKey, aim: Aim, program: Program) -> Result<Self> {
         let load = |t: &Table| {
             let values = t.values.iter().map(|&v| i32::from(v)).collect();
             server.load_centred(&CentredTable::of_pair(values, t.constant)?)
         };
         let tables = program.tables.iter().map(load).collect::<girih_tfhe::Result<Vec<_>>>()?;
-        Ok(Self { program, tables })
+        Ok(Self { aim, program, tables })
     }
 }
 
@@ -146,7 +133,8 @@ pub(crate) fn execute(
     count: usize,
 ) -> Result<Vec<Held<ServerKey>>> {
     let server = &inner.server;
-    let loaded = loaded.choose(count, server.engine().pipelining());
+    let aim = *inner.context.aim.lock().unwrap_or_else(PoisonError::into_inner);
+    let loaded = loaded.choose(aim, count, server.engine().pipelining());
     let program = &loaded.program;
     let unit = unit(&server.noise_model());
     let results = program

@@ -62,34 +62,52 @@ impl Chain<'_> {
     }
 
     /// Whether a carry comes out of the first `len` digits: of the first group, and the states of
-    /// three others at most.
+    /// four others at most.
     fn link(&self, recorder: &mut Recorder, len: usize) -> Link {
         if len == 1 {
             return Link { x: self.digits[0].clone(), most: RADIX - 1 };
         }
-        let unit = unit(len);
-        let first = self.link(recorder, unit).carry(recorder, 1);
-        let (states, count) = self.states(recorder, unit, len - unit, unit, 1);
-        Link { x: states.plus(&first), most: (1 << count) - 1 }
+        let unit = GROUP.pow(carry_level(len) as u32 - 2);
+        self.link_from(recorder, unit, len, unit)
+    }
+
+    /// The same of the carry into digit `first`, and groups of `unit` digits from there on.
+    fn link_from(&self, recorder: &mut Recorder, first: usize, len: usize, unit: usize) -> Link {
+        let carry = self.carry_into(recorder, first);
+        let (states, count) = self.states(recorder, first, len - first, unit, 1);
+        Link { x: states.plus(&carry), most: (1 << count) - 1 }
+    }
+
+    fn carry_into(&self, recorder: &mut Recorder, digit: usize) -> Linear {
+        match digit {
+            0 => Linear::constant(0),
+            _ => self.link(recorder, digit).carry(recorder, 1),
+        }
     }
 
     /// Digits below 4.
     ///
-    /// Those of the lower part read the carry into them. Above it the carry into the part is known
-    /// no sooner than what the digits between do with one, so one look-up reads both, and the digit
-    /// modulo 4, times 4.
+    /// A digit adds the carry into it, where there is time for that. Elsewhere the carry into a
+    /// group and what the digits between do with one are known at the same time, so one look-up
+    /// reads both, and the digit modulo 4, times 4.
     fn resolve(&self, recorder: &mut Recorder) -> Vec<Linear> {
         let count = self.digits.len();
-        let half = lower(count);
-        let mut result = vec![recorder.look_up(&self.digits[0], |x| x % RADIX)];
-        for (i, x) in self.digits.iter().enumerate().skip(1) {
-            if i <= half {
-                let carry = self.link(recorder, i).carry(recorder, 1);
+        let last = (1..).find(|&level| (0..count).all(|i| base(i, level).is_some()));
+        let last = last.expect("a level that holds all of them");
+        let mut result = Vec::with_capacity(count);
+        for (i, x) in self.digits.iter().enumerate() {
+            let from = base(i, last).expect("as chosen");
+            let is_early = i - from < GROUP && carry_level(from).max(1) + 1 < last;
+            let carry = match from {
+                _ if from == i || from == 0 => self.carry_into(recorder, i),
+                _ if is_early => self.link_from(recorder, from, i, 1).carry(recorder, 1),
+                _ => self.carry_into(recorder, from),
+            };
+            if from == i || from == 0 || is_early {
                 result.push(recorder.look_up(&x.plus(&carry), |x| x % RADIX));
                 continue;
             }
-            let state = self.state(recorder, half, i - half, 1);
-            let carry = self.link(recorder, half).carry(recorder, 1);
+            let state = self.state(recorder, from, i - from, 1);
             let digit = recorder.look_up(x, |x| RADIX * (x % RADIX));
             let carried = |x: i32| (x / RADIX + i32::from(x % RADIX > 1)) % RADIX;
             result.push(recorder.look_up(&digit.plus(&state).plus(&carry), carried));
@@ -103,11 +121,28 @@ fn unit(len: usize) -> usize {
     GROUP.pow((len - 1).ilog(GROUP))
 }
 
-/// How many of the lowest of `count` digits read the carry into them: the least power of four that
-/// leaves as many above at most.
-fn lower(count: usize) -> usize {
-    let powers = std::iter::successors(Some(1), |power| Some(GROUP * power));
-    powers.take_while(|&power| power < count).find(|power| 2 * power >= count).unwrap_or(count)
+/// Look-ups one after another to the carry into a digit: 5 4^(l - 2) digits below it take l.
+fn carry_level(digit: usize) -> usize {
+    match digit {
+        0 | 1 => digit,
+        _ => 2 + digit.div_ceil(GROUP + 1).next_power_of_two().ilog2().div_ceil(2) as usize,
+    }
+}
+
+/// The same to the state of `len` digits: of 4^(l - 1) it is l.
+fn state_level(len: usize) -> usize {
+    1 + len.next_power_of_two().ilog2().div_ceil(2) as usize
+}
+
+/// The digit from which on the carry into digit i is found, so that the digit itself is at `level`
+/// at the latest; none if there is no such digit.
+fn base(i: usize, level: usize) -> Option<usize> {
+    let fits = |&from: &usize| {
+        let state = if from < i { state_level(i - from) } else { 0 };
+        carry_level(from).max(state) < level
+    };
+    let group = |power: u32| i - i % GROUP.pow(power);
+    [group(1), group(level.saturating_sub(2) as u32)].into_iter().find(fits)
 }
 
 /// The carry out of a whole chain, by scale: 1 for digits, 8 for conditions.
