@@ -24,7 +24,8 @@ pub struct Cost {
     pub levels: usize,
     /// Ciphertexts that are stored beside operands and results at most.
     pub scratch: usize,
-    /// log2 of a bound on the probability that the result is wrong: the sum over its bootstrappings.
+    /// log2 of a bound on the probability that the result is wrong: the sum over its
+    /// bootstrappings.
     pub log2_failure: f64,
 }
 

@@ -1,9 +1,9 @@
 //! Integers over TFHE: digits of two bits, each a message of four bits under one of padding.
 //!
 //! An operation is recorded once for its width and for what is known of its operands: sums, and
-//! look-ups of sums. What nobody reads is left out, equal look-ups are made once, look-ups whose
-//! inputs are ready form a level. Running it is a list of jobs a level, over all elements of the
-//! arrays and all digits.
+//! look-ups of sums. What nobody reads is left out, equal look-ups are made once, two of one sum
+//! share a rotation where they can, look-ups whose inputs are ready form a level. Running it is a
+//! list of jobs a level, over all elements of the arrays and all digits.
 
 mod compressed;
 mod costs;

@@ -5,8 +5,8 @@
 //!
 //! - *8 places*: one rotation finds digit and carry, as two functions of it.
 //! - *16 places*: two, since each of both needs all of a table.
-//! - *32 places*: a threshold halves them. Whether the sum is in the upper half is 0 or 4, which the
-//!   next column takes as it is and this one with the weight 4; 16 places are left.
+//! - *32 places*: a threshold halves them. Whether the sum is in the upper half is 0 or 4, which
+//!   the next column takes as it is and this one with the weight 4; 16 places are left.
 //!
 //! For each place that it takes off a column, the last is the cheapest.
 
@@ -21,6 +21,8 @@ const SIXTEEN: i32 = STATES / 2 - 1;
 const ALL: i32 = STATES - 1;
 /// Half of the circle.
 const HALF: i32 = STATES / 2;
+/// What a threshold adds to the norm of a sum that keeps its weight of 4.
+const THRESHOLD_NORM: u32 = (RADIX * RADIX) as u32;
 
 /// Columns in the order of what they count, with constants beside their terms.
 struct Columns {
@@ -38,6 +40,30 @@ pub(super) fn resolve_columns(recorder: &mut Recorder, columns: Vec<Vec<Linear>>
         terms.iter().for_each(|x| all.push(k, x));
     }
     (0..count).map(|k| all.resolve(recorder, k)).collect()
+}
+
+/// One round of thresholds: in each column, sums that fill the circle become a digit and two
+/// carries each, all at once, in two levels. What is left over stays.
+pub(super) fn halve_columns(recorder: &mut Recorder, columns: &[Vec<Linear>]) -> Vec<Vec<Linear>> {
+    let count = columns.len();
+    let mut next = Columns { terms: vec![Vec::new(); count], constants: vec![0; count] };
+    let norm = recorder.budget().saturating_sub(THRESHOLD_NORM);
+    for (k, terms) in columns.iter().enumerate() {
+        let mut left = terms.clone();
+        loop {
+            let taken = take(recorder, &left, ALL, norm);
+            if taken.sum.range() <= SIXTEEN + RADIX {
+                next.terms[k].extend(left);
+                break;
+            }
+            let sum = recorder.sum(&taken.sum);
+            let rest = next.threshold(recorder, k, &sum, true);
+            let digit = next.digit(recorder, k, &rest);
+            next.push(k, &digit);
+            left = taken.rest;
+        }
+    }
+    next.terms
 }
 
 impl Columns {
@@ -96,7 +122,7 @@ impl Columns {
         // A threshold as 16 leaves the sum in this column with hardly more error. In the last two
         // columns nobody asks for its carry, which is one of the column after the next.
         let carry_counts = beyond > 2;
-        let noise = if carry_counts { (HALF / RADIX).pow(2) as u32 } else { 1 };
+        let noise = if carry_counts { THRESHOLD_NORM } else { 1 };
         let large = take(recorder, &terms, ALL, recorder.budget().saturating_sub(noise));
         // A few places more than 16 take two small steps as many, which hand on less.
         let few = if carry_counts { SIXTEEN + RADIX } else { SIXTEEN };

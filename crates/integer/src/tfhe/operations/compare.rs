@@ -110,8 +110,8 @@ pub(super) fn none_or_any_at(
 
 /// Flags, of which none is set where all sums are 0: `most` at most, if sums can absorb flags.
 ///
-/// A difference of digits is from -3 to 3. Its look-up reads two flags of others besides, as 4 each,
-/// which saves look-ups that only read flags.
+/// A difference of digits is from -3 to 3. Its look-up reads two flags of others besides, as 4
+/// each, which saves look-ups that only read flags.
 fn flags(recorder: &mut Recorder, sums: &[Linear], most: usize, scale: i32) -> Vec<Linear> {
     let is_difference = |x: &Linear| x.least() > -RADIX && x.most() < RADIX && x.range() > 1;
     // With two layers there are as few levels as without.

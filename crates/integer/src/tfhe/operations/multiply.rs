@@ -1,8 +1,8 @@
 //! Products: of all pairs of digits, summed up column by column.
 
 use super::bits::{is_negative_digit, of_two};
-use super::carry::resolve;
-use super::columns::resolve_columns;
+use super::carry::{resolve, split};
+use super::columns::{halve_columns, resolve_columns};
 use super::compare::{any_from, none_or_any, none_or_any_at};
 use super::negate::{Condition, negate_if};
 use crate::tfhe::record::{Linear, Recorder};
@@ -11,13 +11,24 @@ use crate::tfhe::{CONDITION, RADIX};
 /// The most that a look-up of any function reads.
 const MOST: i32 = RADIX * RADIX - 1;
 
+/// Digits up to which a level less is worth more than fewer bootstrappings.
+const WHOLE: usize = 16;
+
 /// The product of digits below 4, modulo 4 to the number of those of `a`.
 pub(super) fn multiply(recorder: &mut Recorder, a: &[Linear], b: &[Linear]) -> Vec<Linear> {
     if recorder.wants_few_bootstrappings() {
         let columns = balanced_products(recorder, a, b);
         return resolve_columns(recorder, columns);
     }
-    let columns = products(recorder, a, b, a.len());
+    // Of many digits products are made whole, and thresholds take sums of them apart: a level more,
+    // and fewer bootstrappings, which make levels short.
+    let columns = match a.len() > WHOLE {
+        true => {
+            let columns = whole_products(recorder, a, b);
+            halve_columns(recorder, &columns)
+        }
+        false => products(recorder, a, b, a.len()),
+    };
     reduce_to_digits(recorder, columns)
 }
 
@@ -94,8 +105,13 @@ pub(super) fn reduce_to_digits(recorder: &mut Recorder, columns: Vec<Vec<Linear>
     if recorder.wants_few_bootstrappings() {
         return resolve_columns(recorder, columns);
     }
-    let digits = reduce(recorder, columns);
-    resolve(recorder, &digits)
+    let ways = [false, true].map(|ends_at_once| {
+        let digits = reduce(recorder, columns.clone(), ends_at_once);
+        resolve(recorder, &digits)
+    });
+    let levels = |digits: &Vec<Linear>| digits.iter().map(|x| recorder.depth(x)).max();
+    // What the other way takes nobody reads.
+    ways.into_iter().min_by_key(levels).expect("two of them")
 }
 
 /// Products of digits from -1 to 2, from -2 to 4, by what they count: one look-up each, and sums of
@@ -155,18 +171,32 @@ fn products(recorder: &mut Recorder, a: &[Linear], b: &[Linear], most: usize) ->
 }
 
 /// Sums the columns up to digits that are ready for [`resolve`]: in each round, terms that
-/// together are at most 15 become a digit and what it hands to the next column.
-fn reduce(recorder: &mut Recorder, mut columns: Vec<Vec<Linear>>) -> Vec<Linear> {
+/// together are at most 15 become a digit and what it hands to the next column. The last round
+/// may take all columns at once, so that none has to wait for another.
+fn reduce(
+    recorder: &mut Recorder,
+    mut columns: Vec<Vec<Linear>>,
+    ends_at_once: bool,
+) -> Vec<Linear> {
+    let total = |terms: &Vec<Linear>| terms.iter().map(Linear::most).sum::<i32>();
+    let ready = |k: usize| 2 * (RADIX - 1) + i32::from(k == 0);
     loop {
+        let is_ready = |(k, terms): (usize, &Vec<Linear>)| total(terms) <= ready(k);
+        if columns.iter().enumerate().all(is_ready) {
+            return columns.iter().map(Linear::sum).collect();
+        }
+        if ends_at_once && columns.iter().all(|terms| total(terms) <= MOST) {
+            let sums: Vec<Linear> = columns.iter().map(Linear::sum).collect();
+            if sums.iter().all(|x| recorder.norm(x) <= recorder.budget()) {
+                return split(recorder, &sums);
+            }
+        }
         let mut next = vec![Vec::new(); columns.len()];
-        let mut is_done = true;
         for (k, terms) in columns.iter().enumerate() {
-            let ready = 2 * (RADIX - 1) + i32::from(k == 0);
-            if terms.iter().map(Linear::most).sum::<i32>() <= ready {
+            if total(terms) <= ready(k) {
                 next[k].extend_from_slice(terms);
                 continue;
             }
-            is_done = false;
             for (i, bundle) in bundles(recorder, terms).into_iter().enumerate() {
                 let sum = Linear::sum(&bundle);
                 // What is not full waits for what others hand over, but for one of each column, so
@@ -180,9 +210,6 @@ fn reduce(recorder: &mut Recorder, mut columns: Vec<Vec<Linear>>) -> Vec<Linear>
                     next[k + 1].push(recorder.look_up(&sum, |x| x / RADIX));
                 }
             }
-        }
-        if is_done {
-            return next.iter().map(Linear::sum).collect();
         }
         columns = next;
     }

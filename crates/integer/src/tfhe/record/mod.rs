@@ -76,8 +76,8 @@ type Known = (Vec<(u32, i32)>, i32, Option<Table>);
 /// Records one operation.
 ///
 /// It keeps every look-up within the budget of noise: terms that have too much are looked up once
-/// more, or looked up with their weight in the table. Two look-ups of one sum share a rotation where
-/// a table has room for both.
+/// more, or looked up with their weight in the table. Two look-ups of one sum share a rotation
+/// where a table has room for both.
 pub(crate) struct Recorder {
     rules: Rules,
     pub(crate) nodes: Vec<Node>,

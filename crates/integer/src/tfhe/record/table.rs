@@ -119,8 +119,8 @@ impl Pair {
     }
 }
 
-/// The constants of two functions that share a table, if any suit both: whoever fills the table sees
-/// whether all places agree. What nothing decides is the middle of the results.
+/// The constants of two functions that share a table, if any suit both: whoever fills the table
+/// sees whether all places agree. What nothing decides is the middle of the results.
 fn constants(first: &Places, second: &Places) -> [i32; 2] {
     let opposite =
         |results: &Places| (0..HALF).find_map(|i| Some(results[i]? + results[i + HALF]?));
