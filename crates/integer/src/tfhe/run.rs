@@ -53,10 +53,22 @@ struct LoadedProgram {
 }
 
 impl Loaded {
-    /// The program for an aim, or else the one that ends soonest on so many elements.
-    fn choose(&self, aim: Option<Aim>, count: usize, device: Pipelining) -> &LoadedProgram {
+    /// The program for an aim, or else the one that ends soonest on so many elements, with scratch
+    /// for so many ciphertexts.
+    fn choose(
+        &self,
+        aim: Option<Aim>,
+        count: usize,
+        scratch: usize,
+        device: Pipelining,
+    ) -> &LoadedProgram {
         let time = |loaded: &&LoadedProgram| -> usize {
-            loaded.program.widths().map(|width| device.time_of(width * count)).sum()
+            let part = loaded.part(count, scratch);
+            let parts = [(count / part, part), (1, count % part)];
+            let of = |part: usize| -> usize {
+                loaded.program.widths().map(|width| device.time_of(width * part)).sum()
+            };
+            parts.iter().map(|&(times, part)| times * of(part)).sum()
         };
         let suits = |loaded: &&LoadedProgram| Some(loaded.aim) == aim;
         let suitable = self.programs.iter().find(suits);
@@ -123,6 +135,13 @@ impl LoadedProgram {
         let tables = program.tables.iter().map(load).collect::<girih_tfhe::Result<Vec<_>>>()?;
         Ok(Self { aim, program, tables })
     }
+
+    /// How many elements run at once, with scratch for so many ciphertexts: as many parts as that
+    /// takes, of about equal length.
+    fn part(&self, count: usize, scratch: usize) -> usize {
+        let most = scratch.checked_div(self.program.slots as usize).unwrap_or(count);
+        count.div_ceil(count.div_ceil(most.clamp(1, count)))
+    }
 }
 
 /// Runs a program: the results, and what is known of their digits.
@@ -134,7 +153,9 @@ pub(crate) fn execute(
 ) -> Result<Vec<Held<ServerKey>>> {
     let server = &inner.server;
     let aim = *inner.context.aim.lock().unwrap_or_else(PoisonError::into_inner);
-    let loaded = loaded.choose(aim, count, server.engine().pipelining());
+    let limit = inner.context.scratch_bytes.load(Ordering::Relaxed);
+    let ciphertexts = limit / (4 * server.set().shape().ciphertext_len());
+    let loaded = loaded.choose(aim, count, ciphertexts, server.engine().pipelining());
     let program = &loaded.program;
     let unit = unit(&server.noise_model());
     let results = program
@@ -147,11 +168,7 @@ pub(crate) fn execute(
             words.with_variance(f64::from(norm) * unit)
         })
         .collect::<girih_tfhe::Result<Vec<_>>>()?;
-    let element = 4 * server.set().shape().ciphertext_len() * program.slots as usize;
-    let limit = inner.context.scratch_bytes.load(Ordering::Relaxed);
-    // As many parts as that takes, of about equal length.
-    let most = limit.checked_div(element).unwrap_or(count).clamp(1, count);
-    let part = count.div_ceil(count.div_ceil(most));
+    let part = loaded.part(count, ciphertexts);
     let scratch = match program.slots as usize {
         0 => None,
         slots => Some(server.allocate(slots * part)?),
