@@ -165,7 +165,7 @@ class Plain:
         self, x: Floats, coefficients: tuple[float, ...], low: float, high: float
     ) -> Floats:
         u = (2 * x - low - high) / (high - low)
-        return self._made(np.polynomial.chebyshev.chebval(u, coefficients))
+        return self._made(np.asarray(np.polynomial.chebyshev.chebval(u, coefficients), np.float64))
 
     def encrypt(self, plain: Plaintext) -> Floats:
         return self.encoded(_numbers(plain))
