@@ -73,7 +73,8 @@ impl Library {
         self.rotations.iter().find(same).map_or(wanted, |&held| held as i64)
     }
 
-    /// Whether the key that rotates N/2 slots by this amount is there at `level`, or none is needed.
+    /// Whether the key that rotates N/2 slots by this amount is there at `level`, or none is
+    /// needed.
     pub fn serves(&self, by: i64, level: usize) -> bool {
         KeyKind::rotation(&self.set, by)
             .is_none_or(|kind| self.levels.get(&kind).is_some_and(|&most| level <= most))
