@@ -343,14 +343,15 @@ mod tests {
     fn every_operation_is_measured_and_checked() {
         let file = std::env::temp_dir().join(format!("girih-integers-{}.json", std::process::id()));
         let json = file.to_string_lossy().into_owned();
+        // On how many threads there are it depends whether few levels are better than few in all.
         for (op, look_ups, batch) in [
-            ("add64", 32, 8),
-            ("mul64", 1050, 2),
-            ("div64", 2240, 2),
-            ("cmp64", 33, 8),
-            ("bitand64", 32, 2),
-            ("select64", 32, 2),
-            ("compress64", 0, 2),
+            ("add64", [32, 102], 2),
+            ("mul64", [1050, 1519], 1),
+            ("div64", [2240, 6798], 1),
+            ("cmp64", [33, 43], 2),
+            ("bitand64", [32; 2], 2),
+            ("select64", [32; 2], 2),
+            ("compress64", [0; 2], 2),
         ] {
             let batch_text = batch.to_string();
             let set =
@@ -358,7 +359,8 @@ mod tests {
             assert!(crate::bench::run(&arguments(&set)).expect("a toy"), "{op}");
             let text = std::fs::read_to_string(&file).expect("written");
             let record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-            assert_eq!(record["look_ups_each"], look_ups, "{op}");
+            let each = &record["look_ups_each"];
+            assert!(look_ups.iter().any(|n| each == n), "{op}: {each} and not {look_ups:?}");
             assert_eq!(
                 (&record["checked"], &record["wrong"]),
                 (&(2 + 2 * batch).into(), &0.into()),
