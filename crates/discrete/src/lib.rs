@@ -36,5 +36,5 @@ pub use keys::{ClientKey, EvaluationKeys, PublicKey};
 pub use noise::LookupNoise;
 pub use numbers::EncryptedNumbers;
 pub use params::{DiscreteLiteral, DiscreteParameters};
-pub use server::{DEFAULT_LIMIT, Gate, ServerKey, Wires};
+pub use server::{DEFAULT_LIMIT, Gate, MAX_PHASES, Phases, ServerKey, Wires};
 pub use table::{MAX_MODULUS, MAX_VALUE, Table, levels as table_levels};

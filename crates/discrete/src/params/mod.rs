@@ -14,6 +14,7 @@ use crate::wire;
 use crate::{Error, Result};
 use girih_ckks::CkksParameters;
 use girih_ckks::params::{EncapsulationLiteral, ParameterLiteral, Security};
+use girih_ring::bit_reverse;
 use girih_rlwe::wire::Kind;
 use girih_rlwe::{ParameterSet, Scheme};
 use std::sync::Arc;
@@ -242,6 +243,18 @@ impl DiscreteParameters {
     /// The scale of numbers, at the wire level.
     pub fn scale(&self) -> f64 {
         self.ckks().scale(self.wire_level()).expect("the data level has a scale")
+    }
+
+    /// Q_0, one prime: what a whole turn of a phase is at level 0.
+    pub fn turn(&self) -> f64 {
+        let chain = self.ckks().chain();
+        chain.base(0).map(|position| f64::from(chain.prime(position))).product()
+    }
+
+    /// The exponent of X at which number j of a ciphertext stands, where numbers are coefficients.
+    pub fn exponent(&self, number: usize) -> usize {
+        let half = self.numbers() / 2;
+        bit_reverse(number % half, half.ilog2()) + number / half * half
     }
 
     /// Levels that a table may take: a polynomial of degree below 2^levels.
