@@ -3,9 +3,9 @@
 use super::lookups::Tables;
 use super::recordings::Kind;
 use super::{ServerKey, Wires};
-use crate::failure::{Outcome, Tail};
+use crate::failure::Outcome;
 use crate::numbers::check_numbers;
-use crate::{DiscreteParameters, Error, Result, Table, error, noise};
+use crate::{Error, Result, Table, error, noise};
 use girih_ckks::Ciphertext;
 use girih_ckks::server::Ciphertexts;
 use girih_rlwe::KeyId;
@@ -14,7 +14,7 @@ use girih_rlwe::KeyId;
 pub const MAX_PHASES: u32 = 4096;
 
 /// A batch of ciphertexts at level 0 whose coefficients are phases: number j of a ciphertext is a
-/// part of a turn, which is Q_0, in the coefficient at [`DiscreteParameters::exponent`]`(j)`. Their
+/// part of a turn, which is Q_0, in the coefficient at [`DiscreteParameters::exponent`](crate::DiscreteParameters::exponent)`(j)`. Their
 /// scale is Q_0, so that a coefficient of CKKS reads in turns.
 ///
 /// [`ServerKey::phases`] makes them of wires, [`ServerKey::lookup_phases`] makes wires of them.
@@ -139,12 +139,8 @@ impl ServerKey {
     pub fn lookup_phases(&self, x: &Phases, tables: &[&Table]) -> Result<Vec<Wires>> {
         let tables = self.check_tables(tables)?;
         let outcome = self.count_phases(x, &tables)?;
-        let kind = Kind {
-            weights: vec![1],
-            tables: tables.kinds(),
-            from_phases: true,
-            ..Kind::default()
-        };
+        let kind =
+            Kind { weights: vec![1], tables: tables.kinds(), from_phases: true, ..Kind::default() };
         let results = self.recording(kind, &tables.all)?.run(&[&x.ciphertexts])?;
         Ok(self.looked_up(results, x.numbers, &tables, outcome))
     }
@@ -152,11 +148,12 @@ impl ServerKey {
     /// What a look-up of phases makes of their errors, if that is allowed.
     fn count_phases(&self, x: &Phases, tables: &Tables) -> Result<Outcome> {
         let limit = self.failure_limit();
-        let outcome = self.outcome(x.deviation, x.bound, tables);
-        if outcome.log2_failure <= limit {
-            return Ok(outcome);
+        let outcome = |deviation, bound| self.forecast.of_phases(deviation, bound, &tables.all);
+        let found = outcome(x.deviation, x.bound);
+        if found.log2_failure <= limit {
+            return Ok(found);
         }
-        let holds = |deviation, bound| self.outcome(deviation, bound, tables).log2_failure <= limit;
+        let holds = |deviation, bound| outcome(deviation, bound).log2_failure <= limit;
         let advice = match allowed(|share| holds(share * x.deviation, share * x.bound)) {
             Some(share) => format!(
                 "errors of {share:.3} of that are enough; take fresh or bootstrapped numbers, \
@@ -174,14 +171,7 @@ impl ServerKey {
         if x.bound > 0.0 {
             what += &format!(" on top of 2^{:.1}", x.bound.log2());
         }
-        Err(Error::Failure { what, log2_failure: outcome.log2_failure, limit, advice })
-    }
-
-    fn outcome(&self, deviation: f64, bound: f64, tables: &Tables) -> Outcome {
-        let step = f64::from(tables.modulus);
-        // Errors of coefficients are alike in all; what is counted is that of the worst slot.
-        let mean = deviation * step / self.set.flatness().sqrt();
-        self.forecast.failure().lookup(&Tail::bounded(bound * step), mean, &tables.all)
+        Err(Error::Failure { what, log2_failure: found.log2_failure, limit, advice })
     }
 }
 
@@ -198,6 +188,7 @@ fn allowed(holds: impl Fn(f64) -> bool) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DiscreteParameters;
 
     #[test]
     fn misreadings_are_counted() {
