@@ -220,6 +220,22 @@ fn what_does_not_belong_together_is_refused_in_words() {
     assert!(error.contains("numbers in slots go through a WireSwitch"), "{error}");
 }
 
+/// How far from a step slots may be, as the page says, beside errors of 2^-16 of a turn.
+#[test]
+fn slots_may_be_so_far_from_a_step() {
+    let set = DiscreteParameters::by_name("DISCRETE_4").expect("built in");
+    let forecast = Forecast::new(&set);
+    let wrong = |within: f64, order| {
+        let table = Table::new(16, |m| m).and_then(|t| t.order(order)).expect("a table");
+        forecast.phases(2f64.powi(-16), within / 16.0, &[table]).0
+    };
+    for (order, holds, fails) in [(1, 0.06, 0.07), (2, 0.08, 0.09)] {
+        let found = [holds, fails].map(|within| wrong(within, order));
+        println!("order {order}: {holds} of a step 2^{:.0}, {fails} 2^{:.0}", found[0], found[1]);
+        assert!(found[0] < -128.0 && found[1] > -128.0, "{found:?}");
+    }
+}
+
 /// Rows of the pages: what it takes of keys, and what conversions of the sets for use leave.
 #[test]
 fn sets_for_use_go_together() {
