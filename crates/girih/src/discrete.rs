@@ -85,7 +85,7 @@ use crate::device::{Device, LoadKeys, LoadOptions, Progress};
 pub use girih_discrete::{
     ClientKey, DEFAULT_LIMIT, DiscreteLiteral, DiscreteParameters, EncryptedNumbers, Error,
     EvaluationKeys, Expected, Forecast, Gate, KeyId, LookupNoise, MAX_MODULUS, MAX_PHASES,
-    MAX_VALUE, Phases, PublicKey, Result, ServerKey, Table, Wires, params,
+    MAX_VALUE, Phases, PublicKey, Result, SeededNumbers, ServerKey, Table, Wires, params,
 };
 
 /// An array of encrypted unsigned integers in slots.

@@ -12,6 +12,7 @@ mod switching;
 mod tests;
 mod within;
 
+pub(crate) use client::mask_limbs;
 pub use client::{ClientKey, Decryption};
 pub use evaluation::EvaluationKeys;
 pub use explicit::ExplicitKeys;

@@ -348,7 +348,7 @@ type Canonical<'a> = (u8, Vec<u8>, Vec<u8>, u8, u8, &'a [u8]);
 impl ParameterSet for DiscreteParameters {
     const SCHEME: Scheme = Scheme::Discrete;
     const KINDS: &'static [Kind] =
-        &[wire::CLIENT_KEY, wire::PUBLIC_KEY, wire::EVALUATION_KEYS, wire::NUMBERS];
+        &[wire::CLIENT_KEY, wire::PUBLIC_KEY, wire::EVALUATION_KEYS, wire::NUMBERS, wire::SEEDED];
 
     fn to_canonical(&self) -> Vec<u8> {
         let small = |counts: &[usize]| counts.iter().map(|&c| c as u8).collect::<Vec<u8>>();

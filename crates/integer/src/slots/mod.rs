@@ -27,9 +27,10 @@ mod take;
 pub use costs::{SlotCost, slot_costs};
 
 use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
-use crate::{Error, Result, error::mismatch};
+use crate::types::{Integer, form};
+use crate::{Encrypted, Error, Result, error::mismatch, host};
 use girih_discrete::{
-    ClientKey, DiscreteParameters, EncryptedNumbers, KeyId, PublicKey, ServerKey,
+    ClientKey, DiscreteParameters, EncryptedNumbers, KeyId, PublicKey, SeededNumbers, ServerKey,
 };
 use layout::Layout;
 use operations::State;
@@ -83,6 +84,23 @@ impl EncryptionKey for PublicKey {
     ) -> Result<EncryptedNumbers> {
         let batch = |columns: &[&[u32]], modulus| self.encrypt_batch(columns, modulus);
         encrypted(self.set(), (digits, count, form), batch)
+    }
+}
+
+impl<T: Integer<Engine = ServerKey>> Encrypted<T> {
+    /// Encrypts an array without the masks, in half the bytes: [`SeededNumbers::expand`] and
+    /// [`Encrypted::from_ciphertexts`] make the array of it.
+    ///
+    /// # Errors
+    /// As [`Encrypted::encrypt`].
+    pub fn encrypt_seeded<P: Copy + Into<T::Known>>(
+        client: &ClientKey,
+        values: &[P],
+    ) -> Result<SeededNumbers> {
+        let (digits, form) = (host::digits::<T, P>(values)?, form::<T>());
+        let columns = Layout::new(values.len(), client.set().numbers(), form).columns(&digits);
+        let columns: Vec<&[u32]> = columns.iter().map(|column| &column[..]).collect();
+        Ok(client.encrypt_seeded(&columns, u32::from(form.most()) + 1)?)
     }
 }
 
