@@ -186,7 +186,7 @@ mod tests {
         let write = |numbers: u32, below: u32, parts: &[Vec<u8>]| {
             let parts: Vec<Bytes<'_>> = parts.iter().map(|part| Bytes(part)).collect();
             let payload = ((numbers, below), parts);
-            let bytes = encode(wire::SEEDED, &set, Some(seeded.key_id()), 100, &payload);
+            let bytes = encode(wire::SEEDED, &set, Some(seeded.key_id()), 1 << 16, &payload);
             SeededNumbers::from_bytes(&bytes.expect("small"))
         };
         assert!(write(3, 4, &parts).is_ok());

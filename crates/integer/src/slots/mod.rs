@@ -27,8 +27,7 @@ mod take;
 pub use costs::{SlotCost, slot_costs};
 
 use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
-use crate::types::{Integer, form};
-use crate::{Encrypted, Error, Result, error::mismatch, host};
+use crate::{Error, Result, error::mismatch};
 use girih_discrete::{
     ClientKey, DiscreteParameters, EncryptedNumbers, KeyId, PublicKey, SeededNumbers, ServerKey,
 };
@@ -87,27 +86,11 @@ impl EncryptionKey for PublicKey {
     }
 }
 
-impl<T: Integer<Engine = ServerKey>> Encrypted<T> {
-    /// Encrypts an array without the masks, in half the bytes: [`SeededNumbers::expand`] and
-    /// [`Encrypted::from_ciphertexts`] make the array of it.
-    ///
-    /// # Errors
-    /// As [`Encrypted::encrypt`].
-    pub fn encrypt_seeded<P: Copy + Into<T::Known>>(
-        client: &ClientKey,
-        values: &[P],
-    ) -> Result<SeededNumbers> {
-        let (digits, form) = (host::digits::<T, P>(values)?, form::<T>());
-        let columns = Layout::new(values.len(), client.set().numbers(), form).columns(&digits);
-        let columns: Vec<&[u32]> = columns.iter().map(|column| &column[..]).collect();
-        Ok(client.encrypt_seeded(&columns, u32::from(form.most()) + 1)?)
-    }
-}
-
 impl Engine for ServerKey {
     type ClientKey = ClientKey;
     type Set = DiscreteParameters;
     type Ciphertexts = EncryptedNumbers;
+    type Seeded = SeededNumbers;
     type Words = Parts;
     type Digit = State;
     type Program = Program;
@@ -143,6 +126,17 @@ impl Engine for ServerKey {
         _: usize,
     ) -> Result<Vec<Held<Self>>> {
         run::execute(inner, program, arrays)
+    }
+
+    fn encrypt_seeded(
+        client: &ClientKey,
+        digits: &Digits,
+        count: usize,
+        form: Form,
+    ) -> Result<SeededNumbers> {
+        let columns = Layout::new(count, client.set().numbers(), form).columns(digits);
+        let columns: Vec<&[u32]> = columns.iter().map(|column| &column[..]).collect();
+        Ok(client.encrypt_seeded(&columns, u32::from(form.most()) + 1)?)
     }
 
     fn upload(

@@ -18,9 +18,7 @@ pub use compressed::CompressedIntegers;
 pub use costs::{Cost, costs};
 
 use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
-use crate::host::Encrypted;
-use crate::types::{Integer, form};
-use crate::{Error, Integers, Result, host};
+use crate::{Error, Integers, Result};
 use girih_tfhe::{
     CentredTable, ClientKey, DeviceCiphertexts, KeyId, LweCiphertexts, ParameterSet, PublicKey,
     SeededCiphertexts, ServerKey,
@@ -88,6 +86,7 @@ impl Engine for ServerKey {
     type ClientKey = ClientKey;
     type Set = ParameterSet;
     type Ciphertexts = LweCiphertexts;
+    type Seeded = SeededCiphertexts;
     type Words = DeviceCiphertexts;
     type Digit = DigitState;
     type Program = Loaded;
@@ -140,6 +139,16 @@ impl Engine for ServerKey {
         count: usize,
     ) -> Result<Vec<Held<Self>>> {
         run::execute(inner, program, arrays, count)
+    }
+
+    fn encrypt_seeded(
+        client: &ClientKey,
+        digits: &Digits,
+        count: usize,
+        form: Form,
+    ) -> Result<SeededCiphertexts> {
+        check_set(client.set())?;
+        Ok(client.encrypt_seeded(&messages(digits, count, form), PLAINTEXT)?)
     }
 
     fn upload(
@@ -266,22 +275,6 @@ impl Integers<ServerKey> {
     /// set: fewer let it end work sooner, and leave a device idle that works on more at once.
     pub fn report_every(&self, look_ups: usize) {
         self.0.context.report_every.store(look_ups.clamp(1, MOST_JOBS), Ordering::Relaxed);
-    }
-}
-
-impl<T: Integer<Engine = ServerKey>> Encrypted<T> {
-    /// Encrypts an array without the masks, which take most of its bytes:
-    /// [`SeededCiphertexts::expand`] and [`Encrypted::from_ciphertexts`] make the array of it.
-    ///
-    /// # Errors
-    /// As [`Encrypted::encrypt`].
-    pub fn encrypt_seeded<P: Copy + Into<T::Known>>(
-        client: &ClientKey,
-        values: &[P],
-    ) -> Result<SeededCiphertexts> {
-        check_set(client.set())?;
-        let digits = host::digits::<T, P>(values)?;
-        Ok(client.encrypt_seeded(&messages(&digits, values.len(), form::<T>()), PLAINTEXT)?)
     }
 }
 
