@@ -3,6 +3,7 @@
 //! this device has: plans, stores and keys split over buffers, memory that runs out, a device that
 //! is lost. Modules are checked.
 
+use girih_backend::bootstrap::synthetic::torus_shape;
 use girih_backend::timeline::{self, TimeSpan};
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob,
@@ -247,6 +248,7 @@ impl Twins {
             output_offset: 5,
             log2_output_modulus: self.shape.log2_lwe_modulus,
             output: output as u32,
+            second: None,
         }
     }
 
@@ -302,6 +304,18 @@ fn split_everything(device: &WgpuBackend) -> Result<(), Failed> {
         != [600, 256, 7].map(Some)
     {
         return Err(format!("this plan splits too little: {plan}").into());
+    }
+    bit_for_bit(&device, &shape)
+}
+
+/// On the native torus, where jobs may have two results, a store of two buffers.
+fn split_torus(device: &WgpuBackend) -> Result<(), Failed> {
+    // Long ciphertexts: a buffer that holds a step of the key holds few of them.
+    let shape = BootstrapShape { glwe_dimension: 2, ..torus_shape(256, 15, 2, 1) };
+    let device = small_buffers(device, 60 << 10)?;
+    let plan = LoadRequest::new(&SyntheticKeys::new(shape.clone(), 7)).load(&device)?.plan();
+    if plan.count("ciphertexts_per_buffer") != Some(14) {
+        return Err(format!("this plan splits its store otherwise: {plan}").into());
     }
     bit_for_bit(&device, &shape)
 }
@@ -552,6 +566,7 @@ fn awaited(device: &WgpuBackend) -> Result<(), Failed> {
         output_offset: 5,
         log2_output_modulus: shape.log2_lwe_modulus,
         output: 2,
+        second: None,
     }])?;
     let (mut awaited, mut blocking) = (vec![0; 3 * length], vec![0; 3 * length]);
     let (read, polls) = executed(engine.read_async(0, &mut awaited));
@@ -592,6 +607,7 @@ fn large_batch(device: &WgpuBackend) -> Result<(), Failed> {
         output_offset: 5,
         log2_output_modulus: shape.log2_lwe_modulus,
         output: output as u32,
+        second: None,
     };
     let load = |backend: &dyn Backend, room: usize| -> Result<Engine, BackendError> {
         let exact = LoadOptions::default().with_transform(Transform::Ntt);
@@ -726,13 +742,14 @@ fn main() {
                 }
                 continue;
             }
-            let whole: [DeviceTest; 11] = [
+            let whole: [DeviceTest; 12] = [
                 ("timelines", timelines),
                 ("writes_in_flight", writes_in_flight),
                 ("awaited", awaited),
                 ("plans::unknown", unknown_choices),
                 ("split_everything", split_everything),
                 ("split_store", split_store),
+                ("split_torus", split_torus),
                 ("large_store", large_store),
                 ("out_of_memory", out_of_memory),
                 ("small_limits", small_limits),

@@ -33,23 +33,42 @@ initialise(const BlindRotateArguments& a, u32 job, const u16* rotations, int col
     return from & POLYNOMIAL_SIZE ? negate(value) : value;
 }
 
-// Step 4 on the native torus, where it is the last: one word of the result, modulo 2^64.
+// Where a word of an extracted ciphertext goes, and the word.
+struct Extracted {
+    int position;
+    u64 word;
+};
+
+// Of the ciphertext of coefficient `which`, (a_which, .., a_0, -a_{N-1}, .., -a_{which+1}) and
+// b_which + offset: the word that coefficient `index` of a column is. Body columns have only one.
+FUNCTION Extracted extracted_torus(u32 which, int column, int index, u64 word, u64 offset) {
+    if (column >= GLWE_DIMENSION) {
+        return {GLWE_DIMENSION * POLYNOMIAL_SIZE + column - GLWE_DIMENSION, word + offset};
+    }
+    int position = ((int)which - index) & (POLYNOMIAL_SIZE - 1);
+    return {column * POLYNOMIAL_SIZE + position, index > (int)which ? 0 - word : word};
+}
+
+// Step 4 on the native torus, where it is the last: one word of each result, modulo 2^64.
 FUNCTION void
 extract_torus(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
-    constexpr int masks = GLWE_DIMENSION * POLYNOMIAL_SIZE;
-    u64 x = (u64)value << 32;
-    int position;
-    if (column >= GLWE_DIMENSION) {
-        x += a.jobs[job].output_offset;
-        position = masks + column - GLWE_DIMENSION;
-    } else {
-        if (index != 0) x = 0 - x;
-        position = column * POLYNOMIAL_SIZE + (index == 0 ? 0 : POLYNOMIAL_SIZE - index);
+    constexpr int length = GLWE_DIMENSION * POLYNOMIAL_SIZE + PACKING;
+    const u64 word = (u64)value << 32;
+    const BootstrapJob& of = a.jobs[job];
+    if (column < GLWE_DIMENSION || index == 0) {
+        Extracted x = extracted_torus(0, column, index, word, of.output_offset);
+        if constexpr (TRACE) {
+            if (dumps(a, DUMP_EXTRACTED, a.steps) && job == 0) a.dump[x.position] = x.word;
+        } else {
+            ((u64*)a.store)[(u64)of.output * length + x.position] = x.word;
+        }
     }
-    if constexpr (TRACE) {
-        if (dumps(a, DUMP_EXTRACTED, a.steps) && job == 0) a.dump[position] = x;
-    } else {
-        ((u64*)a.store)[(u64)a.jobs[job].output * (masks + PACKING) + position] = x;
+    if constexpr (!TRACE) {
+        u32 which = of.second_coefficient;
+        if (which != 0 && (column < GLWE_DIMENSION || index == (int)which)) {
+            Extracted x = extracted_torus(which, column, index, word, of.second_offset);
+            ((u64*)a.store)[(u64)of.second_output * length + x.position] = x.word;
+        }
     }
 }
 
@@ -57,8 +76,8 @@ extract_torus(const BlindRotateArguments& a, u32 job, int column, int index, Acc
 // modulo Q_ks.
 FUNCTION void
 sample_extract(const BlindRotateArguments& a, u32 job, int column, int index, Accumulator value) {
-    if (column >= GLWE_DIMENSION && index != 0) return;
     if constexpr (NATIVE_TORUS) return extract_torus(a, job, column, index, value);
+    if (column >= GLWE_DIMENSION && index != 0) return;
     u64 x = stored(value);
     int position;
     if (column >= GLWE_DIMENSION) {

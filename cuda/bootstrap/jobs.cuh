@@ -22,6 +22,10 @@ struct BootstrapJob {
     u32 log2_output_modulus;
     u32 output;
     u64 output_offset;
+    // A second result (native torus): its coefficient, or 0 where there is none.
+    u32 second_coefficient;
+    u32 second_output;
+    u64 second_offset;
 };
 
 struct LinearJob {

@@ -7,6 +7,13 @@
 // [job][n + r] in [0, 2N).
 @group(0) @binding(2) var<storage, read> exponents: array<u32>;
 
+// Where an extracted ciphertext goes, and what is added to its body.
+struct Extracts {
+    output: u32,
+    offset_0: u32,
+    offset_1: u32,
+}
+
 // Word `i` of the switched ciphertext `ciphertext`.
 fn exponent(job: Job, ciphertext: u32, i: u32) -> u32 {
     return exponents[ciphertext * SWITCHED_LENGTH + i];
@@ -105,12 +112,12 @@ inline fn flipped() {
 
 // Declares x_w, the words of v_w plus the output offset.
 inline fn with_offset() {
-    let x_0 = v_0 + job.offset_0;
-    let x_1 = v_1 + job.offset_1 + select(0u, 1u, x_0 < v_0);
+    let x_0 = v_0 + extracts.offset_0;
+    let x_1 = v_1 + extracts.offset_1 + select(0u, 1u, x_0 < v_0);
 }
 
 // Writes word `to` of the extracted ciphertext, which is the result.
 inline fn store_extracted() {
     trace_extracted();
-    for w in 0..2: results[job.output * LENGTH + 2u * to + ${w}u] = x_{w};
+    for w in 0..2: results[extracts.output * LENGTH + 2u * to + ${w}u] = x_{w};
 }

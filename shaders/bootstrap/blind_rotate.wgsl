@@ -63,6 +63,44 @@ inline fn initialise_item(b, j) {
     }
 }
 
+#if TORUS
+// Writes the extracted ciphertexts, one or two, each of the coefficient w it is of: a' =
+// (a_w, .., a_0, -a_(N-1), .., -a_(w+1)) of each mask polynomial; b' = coefficient w plus the
+// output offset.
+inline fn sample_extract() {
+    var which = 0u;
+    var extracts = Extracts(job.output, job.offset_0, job.offset_1);
+    for (var result = 0u; result < 2u; result++) {
+        for c in 0..GLWE_DIMENSION, j in 0..ITEMS: extract_mask(c, j);
+        for b in 0..PACKING, j in 0..ITEMS: extract_body(b, j);
+        which = job.second_coefficient;
+        if (which == 0u) {
+            return;
+        }
+        extracts = Extracts(job.second_output, job.second_offset_0, job.second_offset_1);
+    }
+}
+
+inline fn extract_mask(c, j) {
+    {
+        let i = ${j * THREADS}u + t;
+        let to = ${c * N}u + ((which - i) & (N - 1u));
+        for w in 0..ACC_WORDS: let v_{w} = acc_{w}_{c}_{j};
+        let flip = i > which;
+        flipped();
+        store_extracted();
+    }
+}
+
+inline fn extract_body(b, j) {
+    if (which == ${j * THREADS}u + t) {
+        let to = ${GLWE_DIMENSION * N + b}u;
+        for w in 0..ACC_WORDS: let v_{w} = acc_{w}_{GLWE_DIMENSION + b}_{j};
+        with_offset();
+        store_extracted();
+    }
+}
+#else
 // Writes the extracted ciphertext: a' = (a_0, -a_(N-1), .., -a_1) of each mask polynomial; b' =
 // constant term plus the output offset.
 inline fn sample_extract() {
@@ -91,6 +129,7 @@ inline fn extract_body(b) {
         store_extracted();
     }
 }
+#end
 
 inline fn trace_extracted() {
 #if TRACE

@@ -10,6 +10,10 @@ struct Job {
     offset_1: u32,
     log2_output: u32,     // of the result's modulus
     output: u32,          // where the result goes
+    second_offset_0: u32, // a second result (native torus): as offset_0 and offset_1,
+    second_offset_1: u32,
+    second_coefficient: u32, // its coefficient, or 0 where there is none,
+    second_output: u32,   // and where it goes
 }
 
 // What one dispatch does. Field for field the struct `GpuLaunch` of crates/wgpu.

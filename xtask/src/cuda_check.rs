@@ -272,6 +272,7 @@ fn time(
             output_offset: modulus.map_or(1 << 61, |m| (m + 4) / 8),
             log2_output_modulus: shape.log2_stored_modulus(),
             output: 2 * count as u32 + i,
+            second: None,
         })
         .collect();
     let mut out = vec![0; count * shape.ciphertext_len()];

@@ -71,6 +71,7 @@ fn what_runs_out_is_refused_and_the_next_call_works() {
         output_offset: 0,
         log2_output_modulus: 9,
         output: 32 + i,
+        second: None,
     };
     let jobs: Vec<BootstrapJob> = (0..32).map(job).collect();
     let run = || {

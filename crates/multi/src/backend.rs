@@ -215,6 +215,7 @@ fn speed(engine: &Engine) -> Result<f64> {
         output_offset: 0,
         log2_output_modulus: log2_modulus,
         output: 1 + i,
+        second: None,
     };
     let jobs: Vec<BootstrapJob> = (0..count as u32).map(job).collect();
     let mut seconds = 0.0;

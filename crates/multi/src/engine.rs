@@ -7,7 +7,7 @@ use crate::transfers::{FEW, SCRATCH, Sent, at, deliver, fetch};
 use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, Combination, Engine, LinearJob, Operand,
-    PlanReport, Result, Stage, StageOutput, Transform, Waiting, at_once,
+    PlanReport, Result, SecondOutput, Stage, StageOutput, Transform, Waiting, at_once,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -130,24 +130,24 @@ impl MultiEngine {
     }
 
     /// Divides jobs among members, brings operands there and notes where results will be.
-    fn divide<J: Copy>(
+    fn divide<J: Copy, O: Iterator<Item = u32>>(
         &self,
         places: &mut Places,
         jobs: &[J],
         assigned: &[usize],
-        of: impl Fn(&J) -> (Combination, u32),
-        moved: impl Fn(J, Combination, u32) -> J,
+        of: impl Fn(&J) -> (Combination, O),
+        moved: impl Fn(J, Combination) -> J,
     ) -> Result<Parts<Vec<J>>> {
         let mut parts: Vec<Vec<J>> = vec![Vec::new(); self.members.len()];
         let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); self.members.len()];
         for (job, &member) in jobs.iter().zip(assigned) {
-            let (input, output) = of(job);
+            let (input, _) = of(job);
             wanted[member].extend(input.used().map(|o| o.ciphertext));
-            parts[member].push(moved(*job, on_member(input), at(output)));
+            parts[member].push(moved(*job, on_member(input)));
         }
         self.bring(places, wanted)?;
         for (job, &member) in jobs.iter().zip(assigned) {
-            places.set(member, of(job).1);
+            of(job).1.for_each(|output| places.set(member, output));
         }
         Ok(parts.into_iter().enumerate().filter(|(_, part)| !part.is_empty()).collect())
     }
@@ -284,14 +284,15 @@ impl BootstrapDevice for MultiEngine {
         let operands: Vec<Holders> = jobs.iter().map(|j| held(&shared.places, &j.input)).collect();
         let assigned = self.shares.assign(&operands, home(self.members.len()));
         let own_tables = shared.own_tables as u32;
-        let moved = |job: BootstrapJob, input, output| BootstrapJob {
+        let moved = |job: BootstrapJob, input| BootstrapJob {
             input,
-            output,
+            output: at(job.output),
+            second: job.second.map(|s| SecondOutput { output: at(s.output), ..s }),
             table: job.table + own_tables,
             ..job
         };
-        let parts =
-            self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
+        let of = |j: &BootstrapJob| (j.input, j.outputs());
+        let parts = self.divide(&mut shared.places, jobs, &assigned, of, moved)?;
         self.together(parts, |engine, jobs| engine.bootstrap(&jobs)).map(drop)
     }
 
@@ -307,9 +308,9 @@ impl BootstrapDevice for MultiEngine {
             .iter()
             .map(|j| self.shares.nearest(&held(&shared.places, &j.input), own.next().unwrap_or(0)))
             .collect();
-        let moved = |job, input, output| LinearJob { input, output, ..job };
-        let parts =
-            self.divide(&mut shared.places, jobs, &assigned, |j| (j.input, j.output), moved)?;
+        let moved = |job: LinearJob, input| LinearJob { input, output: at(job.output), ..job };
+        let of = |j: &LinearJob| (j.input, std::iter::once(j.output));
+        let parts = self.divide(&mut shared.places, jobs, &assigned, of, moved)?;
         self.together(parts, |engine, jobs| engine.combine(&jobs)).map(drop)
     }
 

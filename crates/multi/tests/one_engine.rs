@@ -3,10 +3,12 @@
 
 mod members;
 
-use girih_backend::bootstrap::synthetic::{SyntheticKeys, Words, small_shape as shape};
+use girih_backend::bootstrap::synthetic::{
+    SyntheticKeys, Words, small_shape as shape, torus_shape,
+};
 use girih_backend::{
     Backend, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, LinearJob, LoadOptions,
-    LoadRequest, Operand, Result, Stage, Transform,
+    LoadRequest, Operand, Result, SecondOutput, Stage, Transform,
 };
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
@@ -165,6 +167,7 @@ fn run(members: usize, alike: bool, seed: u64) {
                         output_offset: words.below(modulus),
                         log2_output_modulus: 9,
                         output,
+                        second: None,
                     });
                 both(&|e| e.bootstrap(&jobs), which);
             }
@@ -236,6 +239,7 @@ fn threads_call_at_once() {
                                     output_offset: 1,
                                     log2_output_modulus: 9,
                                     output,
+                                    second: None,
                                 }
                             });
                         for engine in [engine, reference] {
@@ -334,10 +338,52 @@ fn a_trace_shows_what_one_device_shows() {
             output_offset: 5,
             log2_output_modulus: 9,
             output: 0,
+            second: None,
         };
         engine.trace(&job, &stages).expect("valid")
     });
     assert_eq!(traces[0], traces[1]);
+}
+
+/// Two results of one rotation lie on the member that made them, wherever they are read next.
+#[test]
+fn second_results_are_where_they_are_looked_for() {
+    let (shape, mut words) = (torus_shape(256, 15, 2, 1), Words::new(11));
+    let keys = SyntheticKeys::new(shape.clone(), 11);
+    let (engine, reference) = (load(&several(3, true), &keys), load(&CpuBackend::new(), &keys));
+    let stored = 30;
+    let text = random(&mut words, stored * shape.ciphertext_len(), 32);
+    let table: Vec<u64> = (0..shape.polynomial_size).map(|_| words.below(u64::MAX)).collect();
+    for engine in [&engine, &reference] {
+        engine.reserve(stored).expect("memory");
+        engine.write(0, &text).expect("in range");
+        engine.add_tables(&table).expect("valid");
+    }
+    for step in 0..6 {
+        let places = shuffled(&mut words, stored);
+        let (outputs, inputs) = places.split_at(20);
+        let jobs: Vec<BootstrapJob> = outputs
+            .chunks_exact(2)
+            .zip(inputs)
+            .map(|(outputs, &input)| BootstrapJob {
+                input: combination(&mut words, &[input, inputs[0]], 64),
+                table: 0,
+                table_stride: 0,
+                output_offset: words.below(u64::MAX),
+                log2_output_modulus: 64,
+                output: outputs[0],
+                second: Some(SecondOutput {
+                    coefficient: 1 + words.below(shape.polynomial_size as u64 - 1) as u32,
+                    output_offset: words.below(u64::MAX),
+                    output: outputs[1],
+                }),
+            })
+            .collect();
+        for engine in [&engine, &reference] {
+            engine.bootstrap(&jobs).expect("valid");
+        }
+        same(&engine, &reference, 0, stored, step);
+    }
 }
 
 #[test]
@@ -369,6 +415,7 @@ fn bad_calls_are_refused_in_words_and_change_nothing() {
                 output_offset: 0,
                 log2_output_modulus: 9,
                 output: 0,
+                second: None,
             }]),
             "not among the 0 loaded",
         ),

@@ -112,5 +112,5 @@ pub use params::{
 };
 pub use server::{
     Batch, CentredTable, DeviceCiphertexts, Function, FunctionKind, Gate, LoadedTable, LookUpTable,
-    ServerKey,
+    SecondMessage, ServerKey,
 };

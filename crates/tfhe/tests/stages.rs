@@ -73,6 +73,7 @@ impl Bench {
                 output_offset: 0,
                 log2_output_modulus: log2_modulus,
                 output: stored.at(i),
+                second: None,
             };
             engine.trace(&job, stages).expect("the CPU traces every stage")
         };

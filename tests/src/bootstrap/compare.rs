@@ -4,7 +4,7 @@ use crate::bootstrap::synthetic::{SyntheticKeys, Words};
 use crate::bootstrap::vectors::first_difference;
 use girih_backend::{
     Backend, BackendError, BootstrapJob, BootstrapShape, Combination, Engine, Gadget, LinearJob,
-    LoadOptions, LoadRequest, Operand, Stage, Transform,
+    LoadOptions, LoadRequest, Operand, SecondOutput, Stage, Transform,
 };
 
 /// Ciphertexts in the store of a synthetic run.
@@ -40,21 +40,36 @@ fn jobs(shape: &BootstrapShape) -> Vec<BootstrapJob> {
         output_offset,
         log2_output_modulus,
         output,
+        second: None,
     };
     if shape.is_torus() {
+        let size = shape.polynomial_size as u32;
+        let second = |coefficient, output_offset, output| {
+            Some(SecondOutput { coefficient, output_offset, output })
+        };
+        let sum = job(&[operand(0, 1), operand(1, 1)], 0, 64, 0, 0, 1 << 61, 64, 8);
+        // Both results take the places of operands.
+        let in_place = job(
+            &[operand(3, -1), operand(2, 3), operand(0, 1), operand(4, -7)],
+            0xdead_beef,
+            64,
+            1,
+            1,
+            u64::MAX,
+            64,
+            3,
+        );
         return vec![
-            job(&[operand(0, 1), operand(1, 1)], 0, 64, 0, 0, 1 << 61, 64, 8),
-            job(
-                &[operand(3, -1), operand(2, 3), operand(0, 1), operand(4, -7)],
-                0xdead_beef,
-                64,
-                1,
-                1,
-                u64::MAX,
-                64,
-                3,
-            ),
-            job(&[], 3 << 28, 64, 0, 0, 0, 64, 11),
+            BootstrapJob { second: second(size / 2, 7 << 58, 9), ..sum },
+            BootstrapJob { second: second(size - 1, 1, 4), ..in_place },
+            BootstrapJob {
+                second: second(size / 4, 5, 14),
+                ..job(&[], 3 << 28, 64, 0, 0, 0, 64, 11)
+            },
+            BootstrapJob {
+                second: second(1, u64::MAX, 13),
+                ..job(&[operand(7, 1)], 1, 64, 1, 0, 3, 64, 12)
+            },
         ];
     }
     vec![
@@ -318,6 +333,47 @@ pub fn on_the_torus(
     let (want, got) = pair.read_both()?;
     differences
         .extend(first_difference(&want, &got).map(|d| format!("store after linear jobs: {d}")));
+    differences.extend(second_results(&pair)?);
+    Ok(differences)
+}
+
+/// Second results where a rotation is not exact: their masks are those of the first results,
+/// turned, and a job of no operands, which rotates by nothing but its constant, is exact.
+fn second_results(pair: &Pair) -> Result<Differences, BackendError> {
+    let (shape, mut differences) = (pair.twin.shape(), Differences::new());
+    let jobs = jobs(shape);
+    for engine in [&pair.twin, &pair.device] {
+        engine.bootstrap(&jobs)?;
+    }
+    let (want, got) = pair.read_both()?;
+    let ciphertext = |store: &[u64], index: u32| {
+        let len = shape.ciphertext_len();
+        let halves = &store[index as usize * len..][..len];
+        halves.chunks_exact(2).map(|half| half[0] | half[1] << 32).collect::<Vec<u64>>()
+    };
+    let size = shape.polynomial_size;
+    for (index, job) in jobs.iter().enumerate() {
+        let Some(second) = job.second else { continue };
+        let (first, turned) = (ciphertext(&got, job.output), ciphertext(&got, second.output));
+        let masks = first.chunks_exact(size).zip(turned.chunks_exact(size));
+        for (first, turned) in masks.take(shape.glwe_dimension) {
+            // Multiplied by X^w: word i comes from word i - w.
+            let from = |i: usize| match i.checked_sub(second.coefficient as usize) {
+                Some(from) => first[from],
+                None => first[i + size - second.coefficient as usize].wrapping_neg(),
+            };
+            if let Some(i) = (0..size).find(|&i| turned[i] != from(i)) {
+                differences.push(format!("job {index}: word {i} of its second result"));
+            }
+        }
+        if job.input.used().next().is_none()
+            && [job.output, second.output]
+                .iter()
+                .any(|&o| ciphertext(&want, o) != ciphertext(&got, o))
+        {
+            differences.push(format!("job {index}, which has no operands, differs"));
+        }
+    }
     Ok(differences)
 }
 

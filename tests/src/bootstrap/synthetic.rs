@@ -40,6 +40,7 @@ impl GateBatch {
             output_offset: modulus.map_or(1 << 61, |m| m / 8),
             log2_output_modulus: shape.log2_stored_modulus(),
             output: (2 * ciphertexts + i) as u32,
+            second: None,
         };
         Ok(Self {
             input: (0..2 * ciphertexts * length)

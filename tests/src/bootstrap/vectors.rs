@@ -521,6 +521,7 @@ impl VectorFile {
             output_offset: (modulus + 4) / 8,
             log2_output_modulus: self.shape.log2_lwe_modulus,
             output: 2,
+            second: None,
         };
         let wanted = [
             (Stage::Combined, run.combined.words()),

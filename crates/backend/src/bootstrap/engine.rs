@@ -232,7 +232,8 @@ impl Engine {
     /// not have.
     pub fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {
         validate_jobs(self.shape(), self.stored(), self.tables(), std::slice::from_ref(job))?;
-        self.device.trace(job, stages)
+        // Stages are those of the first result.
+        self.device.trace(&BootstrapJob { second: None, ..*job }, stages)
     }
 }
 

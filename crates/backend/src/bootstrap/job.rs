@@ -67,6 +67,28 @@ pub struct BootstrapJob {
     /// Index at which the result is stored. It may be one of this job's own operands, not one of
     /// another job's.
     pub output: u32,
+    /// A second result of the same rotation, on the native torus only.
+    pub second: Option<SecondOutput>,
+}
+
+impl BootstrapJob {
+    /// The indices at which results are stored: one or two.
+    pub fn outputs(&self) -> impl Iterator<Item = u32> + Clone + use<> {
+        std::iter::once(self.output).chain(self.second.map(|second| second.output))
+    }
+}
+
+/// A second result of one bootstrapping: another coefficient of the accumulator, which is what the
+/// test polynomial holds as many coefficients further on (negated beyond its end). Where inputs
+/// use half of a test polynomial, the other half is a second function of them at no cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecondOutput {
+    /// Which coefficient, from 1 to N - 1; that of the first result is 0.
+    pub coefficient: u32,
+    /// As [`BootstrapJob::output_offset`].
+    pub output_offset: u64,
+    /// As [`BootstrapJob::output`], and another index.
+    pub output: u32,
 }
 
 /// A combination without a bootstrapping, optionally rescaled to another modulus with rounding.
@@ -128,14 +150,34 @@ fn check_modulus(
     }
 }
 
+fn check_second(job: usize, second: SecondOutput, shape: &BootstrapShape) -> Result<()> {
+    if !shape.is_torus() {
+        let what = "a second result: rotations have one, but on the native torus";
+        return Err(invalid(job, what.into()));
+    }
+    let size = shape.polynomial_size;
+    if !(1..size).contains(&(second.coefficient as usize)) {
+        return Err(invalid(
+            job,
+            format!(
+                "a second result at coefficient {}: it must be from 1 to {}",
+                second.coefficient,
+                size - 1
+            ),
+        ));
+    }
+    Ok(())
+}
+
 /// Marks outputs, so that a job that reads another's output, or two that write one place, are found
 /// in one pass.
 fn check_independence<'a>(
     stored: usize,
-    jobs: impl Iterator<Item = (&'a Combination, u32)> + Clone,
+    jobs: impl Iterator<Item = (&'a Combination, impl Iterator<Item = u32>)> + Clone,
 ) -> Result<()> {
     let mut writer = vec![u32::MAX; stored];
-    for (index, (_, output)) in jobs.clone().enumerate() {
+    let outputs = jobs.clone().enumerate();
+    for (index, output) in outputs.flat_map(|(i, (_, outputs))| outputs.map(move |o| (i, o))) {
         let Some(slot) = writer.get_mut(output as usize) else {
             return Err(invalid(
                 index,
@@ -199,8 +241,11 @@ pub fn validate_jobs(
                 format!("output offset {} must be below Q = {modulus}", job.output_offset),
             ));
         }
+        if let Some(second) = job.second {
+            check_second(index, second, shape)?;
+        }
     }
-    check_independence(stored, jobs.iter().map(|j| (&j.input, j.output)))
+    check_independence(stored, jobs.iter().map(|j| (&j.input, j.outputs())))
 }
 
 /// Checks a list of linear jobs against the loaded keys and the store.
@@ -224,7 +269,7 @@ pub fn validate_linear_jobs(
             ));
         }
     }
-    check_independence(stored, jobs.iter().map(|j| (&j.input, j.output)))
+    check_independence(stored, jobs.iter().map(|j| (&j.input, std::iter::once(j.output))))
 }
 
 /// Checks what a read or a write of the store asks for: `words` from ciphertext `first` on, whole
@@ -300,7 +345,44 @@ pub fn validate_table_range(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bootstrap::synthetic::torus_shape;
+    use crate::bootstrap::synthetic::{small_shape, torus_shape};
+
+    #[test]
+    fn second_results_are_for_the_torus_and_for_places_of_their_own() {
+        let torus = torus_shape(256, 15, 2, 1);
+        let job = |log2, coefficient, output| BootstrapJob {
+            input: Combination::new(&[Operand { ciphertext: 0, weight: 1 }], 0, log2),
+            table: 0,
+            table_stride: 0,
+            output_offset: 0,
+            log2_output_modulus: log2,
+            output: 1,
+            second: Some(SecondOutput { coefficient, output_offset: 0, output }),
+        };
+        let check = |jobs: &[BootstrapJob]| validate_jobs(&torus, 4, 1, jobs);
+        for (coefficient, output) in [(1, 0), (128, 2), (255, 3)] {
+            assert!(check(&[job(64, coefficient, output)]).is_ok(), "{coefficient} {output}");
+        }
+        // Job 1 writes and reads other places than job 0.
+        let other = BootstrapJob {
+            input: Combination::new(&[Operand { ciphertext: 3, weight: 1 }], 0, 64),
+            output: 3,
+            ..job(64, 5, 0)
+        };
+        for (jobs, why) in [
+            (vec![job(64, 0, 2)], "coefficient 0: it must be from 1 to 255"),
+            (vec![job(64, 256, 2)], "coefficient 256"),
+            (vec![job(64, 1, 4)], "output 4 is outside the store of 4"),
+            (vec![job(64, 1, 1)], "output 1 is also written by job 0"),
+            (vec![job(64, 1, 2), other], "operand 0 is written by job 1"),
+            (vec![job(64, 1, 3), other], "output 3 is also written by job 0"),
+        ] {
+            let error = check(&jobs).expect_err(why).to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        let error = validate_jobs(&small_shape(), 4, 2, &[job(9, 1, 2)]).expect_err("prime words");
+        assert!(error.to_string().contains("native torus"), "{error}");
+    }
 
     #[test]
     fn tables_replace_only_tables() {

@@ -18,8 +18,8 @@ mod transform_words;
 pub use device::{BootstrapDevice, Pipelining};
 pub use engine::{Engine, check_beside};
 pub use job::{
-    BootstrapJob, Combination, LinearJob, Operand, validate_jobs, validate_linear_jobs,
-    validate_range, validate_table_range, validate_tables,
+    BootstrapJob, Combination, LinearJob, Operand, SecondOutput, validate_jobs,
+    validate_linear_jobs, validate_range, validate_table_range, validate_tables,
 };
 pub use loader::{KeySource, LoadOptions, LoadRequest, Loader, choose_plan, other_backend};
 pub use plan::{PlanRequest, tile_of_groups, tile_of_subgroups};

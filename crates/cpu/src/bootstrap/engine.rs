@@ -117,14 +117,15 @@ impl BootstrapDevice for CpuEngine {
 
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()> {
         let len = self.shape.ciphertext_len();
-        let outputs = {
+        let results = {
             let memory = self.read_memory();
             let tasks = jobs.par_chunks(self.jobs_per_task(jobs.len()));
             tasks.map(|jobs| self.pipeline.bootstrap(&memory, jobs)).collect::<Vec<_>>().concat()
         };
         let mut memory = self.write_memory();
-        for (job, words) in jobs.iter().zip(outputs.chunks_exact(len)) {
-            memory.store[job.output as usize * len..][..len].copy_from_slice(words);
+        let outputs = jobs.iter().flat_map(BootstrapJob::outputs);
+        for (output, words) in outputs.zip(results.chunks_exact(len)) {
+            memory.store[output as usize * len..][..len].copy_from_slice(words);
         }
         Ok(())
     }

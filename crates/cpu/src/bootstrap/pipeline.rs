@@ -36,7 +36,7 @@ pub(crate) trait Pipeline: Send + Sync {
     /// Ciphertexts that one call serves best.
     fn group(&self) -> usize;
 
-    /// Whole bootstrappings of a few jobs: `[job][ciphertext_len]`.
+    /// Whole bootstrappings of a few jobs: the ciphertexts of one job after those of another.
     fn bootstrap(&self, memory: &Memory, jobs: &[BootstrapJob]) -> Vec<u32>;
 
     /// One linear job: its result, `ciphertext_len` words.

@@ -97,20 +97,35 @@ impl SwitchFirst {
         accumulators
     }
 
-    /// The constant terms of one accumulator as a ciphertext, `[kN + r]`.
-    fn extracted(&self, accumulator: &[u64], offset: u64) -> Vec<u64> {
+    /// Coefficient `which` of one accumulator as a ciphertext, `[kN + r]`:
+    /// `(a_which, .., a_0, -a_{N-1}, .., -a_{which+1})` of each mask.
+    fn extracted(&self, accumulator: &[u64], which: usize, offset: u64) -> Vec<u64> {
         let (size, k) = (self.shape.polynomial_size, self.shape.glwe_dimension);
         let mut out = vec![0u64; self.shape.extracted_len()];
         for (mask, o) in accumulator.chunks_exact(size).zip(out.chunks_exact_mut(size)).take(k) {
-            o[0] = mask[0];
-            for i in 1..size {
-                o[i] = mask[size - i].wrapping_neg();
-            }
+            let (kept, negated) = mask.split_at(which + 1);
+            let kept = kept.iter().rev().copied();
+            let negated = negated.iter().rev().map(|a| a.wrapping_neg());
+            o.iter_mut().zip(kept.chain(negated)).for_each(|(o, a)| *o = a);
         }
         for j in 0..self.shape.packing {
-            out[k * size + j] = accumulator[(k + j) * size].wrapping_add(offset);
+            out[k * size + j] = accumulator[(k + j) * size + which].wrapping_add(offset);
         }
         out
+    }
+
+    /// The results of one job, one or two ciphertexts, as they are stored.
+    fn results(&self, job: &BootstrapJob, accumulator: &[u64]) -> Vec<u32> {
+        let len = self.shape.ciphertext_len();
+        let second = job.second.map(|second| (second.coefficient, second.output_offset));
+        std::iter::once((0, job.output_offset))
+            .chain(second)
+            .flat_map(|(which, offset)| {
+                let mut words = vec![0; len];
+                to_halves(&self.extracted(accumulator, which as usize, offset), &mut words);
+                words
+            })
+            .collect()
     }
 
     /// `[level][K][N]` as residues modulo 2^64.
@@ -159,7 +174,7 @@ impl SwitchFirst {
             Stage::Accumulator { steps } => accumulator(steps),
             Stage::Digits { step } => Ok(self.digits(&accumulator(step)?)),
             Stage::Extracted | Stage::Output => {
-                Ok(self.extracted(&accumulator(self.shape.steps())?, job.output_offset))
+                Ok(self.extracted(&accumulator(self.shape.steps())?, 0, job.output_offset))
             }
             Stage::Transformed { step } | Stage::Products { step } => {
                 let exponents = self.exponents(&switched);
@@ -200,16 +215,9 @@ impl Pipeline for SwitchFirst {
     fn bootstrap(&self, memory: &Memory, jobs: &[BootstrapJob]) -> Vec<u32> {
         let switched = self.switched(&self.combined(memory, jobs));
         let accumulators = self.rotated(memory, jobs, &switched, self.shape.steps());
-        let mut out = vec![0; jobs.len() * self.shape.ciphertext_len()];
         let len = self.shape.columns() * self.shape.polynomial_size;
-        for ((job, accumulator), out) in jobs
-            .iter()
-            .zip(accumulators.chunks_exact(len))
-            .zip(out.chunks_exact_mut(self.shape.ciphertext_len()))
-        {
-            to_halves(&self.extracted(accumulator, job.output_offset), out);
-        }
-        out
+        let accumulators = accumulators.chunks_exact(len);
+        jobs.iter().zip(accumulators).flat_map(|(job, a)| self.results(job, a)).collect()
     }
 
     fn combine(&self, memory: &Memory, job: &LinearJob, out: &mut [u32]) {

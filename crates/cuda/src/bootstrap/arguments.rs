@@ -51,10 +51,15 @@ pub(crate) struct Job {
     log2_output_modulus: u32,
     output: u32,
     output_offset: u64,
+    second_coefficient: u32,
+    second_output: u32,
+    second_offset: u64,
 }
 
 impl From<&BootstrapJob> for Job {
     fn from(j: &BootstrapJob) -> Self {
+        let [second_coefficient, second_output] =
+            j.second.map_or([0; 2], |second| [second.coefficient, second.output]);
         Self {
             input: (&j.input).into(),
             table: j.table,
@@ -62,6 +67,9 @@ impl From<&BootstrapJob> for Job {
             log2_output_modulus: j.log2_output_modulus,
             output: j.output,
             output_offset: j.output_offset,
+            second_coefficient,
+            second_output,
+            second_offset: j.second.map_or(0, |second| second.output_offset),
         }
     }
 }
@@ -150,7 +158,7 @@ mod tests {
     #[test]
     fn structs_have_the_sizes_of_their_fields() {
         assert_eq!(size_of::<Input>(), 10 * 4);
-        assert_eq!(size_of::<Job>(), 10 * 4 + 4 * 4 + 8);
+        assert_eq!(size_of::<Job>(), 10 * 4 + 4 * 4 + 8 + 2 * 4 + 8);
         assert_eq!(size_of::<Linear>(), 12 * 4);
         assert_eq!(size_of::<BlindRotateArguments>(), 8 * 8 + 4 * 4);
         assert_eq!(size_of::<KeySwitchArguments>(), 6 * 8 + 2 * 4);

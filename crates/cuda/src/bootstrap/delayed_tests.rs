@@ -121,6 +121,7 @@ fn play(engine: &Engine, seed: u64) -> Vec<u32> {
                     output_offset: 1000,
                     log2_output_modulus: log2_q,
                     output,
+                    second: None,
                 };
                 engine.bootstrap(&of[2..].iter().map(job).collect::<Vec<_>>()).expect("it runs");
             }

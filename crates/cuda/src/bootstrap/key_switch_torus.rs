@@ -216,6 +216,7 @@ mod emulated_tests {
             output_offset: 0,
             log2_output_modulus: 64,
             output: i,
+            second: None,
         };
         (0..count as u32).map(job).collect()
     }

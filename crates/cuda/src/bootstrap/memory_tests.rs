@@ -105,6 +105,7 @@ fn jobs(engine: &Engine, outputs: std::ops::Range<usize>) -> Vec<BootstrapJob> {
         output_offset: 1000,
         log2_output_modulus: engine.shape().log2_stored_modulus(),
         output: output as u32,
+        second: None,
     };
     outputs.map(job).collect()
 }

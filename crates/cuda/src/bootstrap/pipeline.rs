@@ -235,8 +235,10 @@ impl Pipeline {
     /// and the key switch that goes with them.
     fn launch(&self, memory: &mut Memory, jobs: &[BootstrapJob]) -> Result<()> {
         let machine = self.machine.as_ref();
-        let (reads, writes) =
-            (read_by(jobs.iter().map(|j| &j.input)), span(jobs.iter().map(|j| j.output)));
+        let (reads, writes) = (
+            read_by(jobs.iter().map(|j| &j.input)),
+            span(jobs.iter().flat_map(BootstrapJob::outputs)),
+        );
         let needed = memory.begin(&reads, &writes);
         let queue = self.queue(memory.lane);
         let full = self.overlaps() && jobs.len() >= self.wave();

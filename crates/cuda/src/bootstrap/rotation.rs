@@ -263,6 +263,7 @@ pub(crate) fn measure(
                 output_offset: 0,
                 log2_output_modulus: q,
                 output: 0,
+                second: None,
             })
         })
         .collect();

@@ -37,6 +37,7 @@ pub(super) fn rotate(
             output_offset: centred(server.set(), rotation.offset, rotation.log2_output),
             log2_output_modulus: rotation.log2_output,
             output: out.at(c),
+            second: None,
         }
     };
     server.engine().bootstrap(&(0..len).map(job).collect::<Vec<_>>())?;

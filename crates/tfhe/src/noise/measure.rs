@@ -121,6 +121,7 @@ fn accumulator_errors(
         output_offset: 0,
         log2_output_modulus: shape.log2_lwe_modulus,
         output: inputs[0].at(index),
+        second: None,
     };
     let stages = server
         .engine()

@@ -3,7 +3,7 @@
 use super::{HeldTables, ServerKey, centred};
 use crate::ciphertext::padded_modulus;
 use crate::{ParameterSet, Result, error};
-use girih_backend::{BootstrapJob, BootstrapShape, Combination, Operand};
+use girih_backend::{BootstrapJob, BootstrapShape, Combination, Operand, SecondOutput};
 use girih_ring::switch::mod_switch;
 
 /// A look-up of one of 2p values around the circle, p = 2^bits, of which the upper half follows
@@ -30,6 +30,20 @@ impl CentredTable {
     /// [`Error::Mismatch`](crate::Error::Mismatch) unless p is a power of two from 2 to 2^11, and
     /// constant and values are from -4p to 4p and all even or all odd.
     pub fn new(values: Vec<i32>, constant: i32) -> Result<Self> {
+        Self::checked(values, constant, |value| (value - constant) % 2 == 0)
+    }
+
+    /// The table that two look-ups of one rotation share ([`ServerKey::message_pair_job`]). The
+    /// other one has a constant of its own, so values may be even or odd: whoever makes the table
+    /// sees to it that an input is looked up as a whole number of steps, both times.
+    ///
+    /// # Errors
+    /// As for [`CentredTable::new`], but for what is even.
+    pub fn of_pair(values: Vec<i32>, constant: i32) -> Result<Self> {
+        Self::checked(values, constant, |_| true)
+    }
+
+    fn checked(values: Vec<i32>, constant: i32, fits: impl Fn(i32) -> bool) -> Result<Self> {
         let bits = values.len().max(1).ilog2();
         if !values.len().is_power_of_two() || !(1..=11).contains(&bits) {
             return error::mismatch(format!(
@@ -38,16 +52,15 @@ impl CentredTable {
             ));
         }
         let most = 4i32 << bits;
-        let wrong = |v: &&i32| v.abs() > most || (**v - constant) % 2 != 0;
         if constant.abs() > most {
             return error::mismatch(format!(
                 "a centred table's constant of {constant}: it must be from -{most} to {most}"
             ));
         }
-        if let Some(value) = values.iter().find(wrong) {
+        if let Some(value) = values.iter().find(|v| v.abs() > most || !fits(**v)) {
             return error::mismatch(format!(
                 "a centred table with the value {value} and the constant {constant}: values must \
-                 be from -{most} to {most}, and even where the constant is"
+                 be from -{most} to {most}, and, of one look-up, even where the constant is"
             ));
         }
         Ok(Self { bits, values, constant })
@@ -71,18 +84,7 @@ impl CentredTable {
     fn test_polynomial(&self, shape: &BootstrapShape) -> Vec<u64> {
         let size = shape.polynomial_size;
         let value = |u: usize| self.values[u * self.values.len() / size];
-        (0..size).map(|u| self.half_steps(shape, value(u))).collect()
-    }
-
-    /// `count Q / 4p` modulo Q.
-    fn half_steps(&self, shape: &BootstrapShape, count: i32) -> u64 {
-        let steps = 4u64 << self.bits;
-        match shape.accumulator_modulus() {
-            Some(modulus) => {
-                mod_switch(i64::from(count).rem_euclid(steps as i64) as u64, steps, modulus)
-            }
-            None => (i64::from(count) as u64) << (62 - self.bits),
-        }
+        (0..size).map(|u| half_steps(shape, self.bits, value(u))).collect()
     }
 
     /// Half a step of the input, so that errors of either sign are as likely to be read rightly.
@@ -90,6 +92,28 @@ impl CentredTable {
         let modulus = padded_modulus(set, self.bits)?;
         Ok(((1u64 << set.shape().log2_constant_modulus()) / (2 * modulus)) as u32)
     }
+}
+
+/// `count Q / 4p` modulo Q, p = 2^bits.
+fn half_steps(shape: &BootstrapShape, bits: u32, count: i32) -> u64 {
+    let steps = 4u64 << bits;
+    match shape.accumulator_modulus() {
+        Some(modulus) => {
+            mod_switch(i64::from(count).rem_euclid(steps as i64) as u64, steps, modulus)
+        }
+        None => (i64::from(count) as u64) << (62 - bits),
+    }
+}
+
+/// The second result of [`ServerKey::message_pair_job`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecondMessage {
+    /// How many steps further on it is looked up, from 1 to p - 1.
+    pub steps: u32,
+    /// Its constant, as that of a [`CentredTable`].
+    pub constant: i32,
+    /// Index at which it is stored.
+    pub output: u32,
 }
 
 /// A [`CentredTable`] on the device, which stays there until this is dropped.
@@ -119,7 +143,7 @@ impl ServerKey {
             held: self.table(table.test_polynomial(shape))?,
             bits: table.bits,
             shift,
-            offset: table.half_steps(shape, table.constant),
+            offset: half_steps(shape, table.bits, table.constant),
         })
     }
 
@@ -145,6 +169,41 @@ impl ServerKey {
             output_offset: centred(&self.set, table.offset, log2_q),
             log2_output_modulus: log2_q,
             output,
+            second: None,
+        }
+    }
+
+    /// The same job with a second result: what the table holds `second.steps` steps further on,
+    /// with a constant of its own. A table of 2p places whose inputs take fewer than p of them has
+    /// room for two functions, and one rotation looks up both. On the native torus only.
+    ///
+    /// Both results have the error of a look-up; the two errors come from one rotation, so they
+    /// are not independent.
+    ///
+    /// # Panics
+    /// As [`ServerKey::message_job`], for `second.steps` that are not from 1 to p - 1, and for a
+    /// constant out of the range of a table's.
+    pub fn message_pair_job(
+        &self,
+        operands: &[Operand],
+        constant: i32,
+        table: &LoadedTable,
+        output: u32,
+        second: SecondMessage,
+    ) -> BootstrapJob {
+        let shape = self.set.shape();
+        let steps = 1u32 << table.bits;
+        assert!((1..steps).contains(&second.steps), "a second result at {} steps", second.steps);
+        assert!(second.constant.unsigned_abs() <= 4 * steps, "a constant of {}", second.constant);
+        let size = shape.polynomial_size as u32;
+        let offset = half_steps(shape, table.bits, second.constant);
+        BootstrapJob {
+            second: Some(SecondOutput {
+                coefficient: second.steps * (size / steps),
+                output_offset: centred(&self.set, offset, self.log2_q()),
+                output: second.output,
+            }),
+            ..self.message_job(operands, constant, table, output)
         }
     }
 
@@ -227,5 +286,30 @@ mod tests {
             let got = client.decrypt(&server.download(&out).expect("it"), 8).expect("this key's");
             assert_eq!(got[0], 5, "{name}");
         }
+    }
+    /// Inputs of 0 to 3 in eight places: the remainder by 2, and four places on the quotient.
+    #[test]
+    fn one_rotation_looks_up_two_functions() {
+        let set = ParameterSet::by_name("INSECURE_INTEGERS").expect("built in");
+        let client = ClientKey::generate_seeded_for_tests(&set, [4; 32]).expect("a toy");
+        let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a toy");
+        let device = girih_cpu::CpuBackend::new();
+        let server =
+            ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress).expect("fits");
+        // Remainders are 2 y - 1 with the constant 1, quotients 2 y with the constant 0; the last
+        // places, that no input reaches, hold what is odd beside even ones.
+        let table = CentredTable::of_pair(vec![-1, 1, -1, 1, 0, 0, 2, 2], 1).expect("in range");
+        assert!(CentredTable::new(vec![-1, 1, -1, 1, 0, 0, 2, 2], 1).is_err());
+        let loaded = server.load_centred(&table).expect("room for three bits");
+        let inputs = server.upload(&client.encrypt(&[0, 1, 2, 3], 16).expect("below 16"));
+        let (inputs, out) = (inputs.expect("of this set"), server.allocate(8).expect("memory"));
+        let job = |m: usize| {
+            let operand = Operand { ciphertext: inputs.at(m), weight: 1 };
+            let second = SecondMessage { steps: 4, constant: 0, output: out.at(4 + m) };
+            server.message_pair_job(&[operand], 0, &loaded, out.at(m), second)
+        };
+        server.engine().bootstrap(&(0..4).map(job).collect::<Vec<_>>()).expect("valid");
+        let got = client.decrypt(&server.download(&out).expect("it"), 16).expect("this key's");
+        assert_eq!(got, [0, 1, 0, 1, 0, 0, 1, 1]);
     }
 }

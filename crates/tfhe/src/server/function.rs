@@ -349,6 +349,7 @@ impl ServerKey {
                     output_offset: centred(&self.set, 0, f.log2_rotation),
                     log2_output_modulus: f.log2_rotation,
                     output,
+                    second: None,
                 }
             };
             self.engine.bootstrap(&twice.iter().enumerate().map(job).collect::<Vec<_>>())?;
@@ -373,6 +374,7 @@ impl ServerKey {
                 output_offset: centred(&self.set, f.offset, log2_output),
                 log2_output_modulus: log2_output,
                 output: out.at(c),
+                second: None,
             }
         };
         self.engine.bootstrap(&(0..input.len()).map(&mut job).collect::<Vec<_>>())?;

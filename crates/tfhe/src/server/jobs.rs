@@ -36,6 +36,7 @@ impl ServerKey {
             output_offset: centred(&self.set, gate::eighth(shape), shape.log2_stored_modulus()),
             log2_output_modulus: shape.log2_stored_modulus(),
             output,
+            second: None,
         }
     }
 

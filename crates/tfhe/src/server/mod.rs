@@ -15,7 +15,7 @@ mod table_cache;
 mod three;
 
 pub use batch::Batch;
-pub use centred::{CentredTable, LoadedTable};
+pub use centred::{CentredTable, LoadedTable, SecondMessage};
 pub use function::{Function, FunctionKind};
 pub use gate::Gate;
 pub use store::DeviceCiphertexts;
@@ -392,6 +392,7 @@ impl ServerKey {
                     output_offset: centred(&self.set, tables.offset, log2_q),
                     log2_output_modulus: log2_q,
                     output: out.at(c),
+                    second: None,
                 }
             })
             .collect();

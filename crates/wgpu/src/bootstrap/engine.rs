@@ -240,8 +240,9 @@ impl BootstrapDevice for WgpuEngine {
         let state = &mut *self.state();
         let segments = state.store.segments();
         for jobs in jobs.chunks(self.loaded.chunk_jobs(segments)) {
-            let work =
-                state.workspace.work(&self.loaded.gpu, self.loaded.words(jobs.len(), segments))?;
+            let results = jobs.iter().flat_map(BootstrapJob::outputs).count();
+            let words = self.loaded.words(jobs.len(), results, segments);
+            let work = state.workspace.work(&self.loaded.gpu, words)?;
             let mut script = Script::default();
             let pass = Pass {
                 kernels: &self.loaded.kernels,

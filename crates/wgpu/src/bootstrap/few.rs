@@ -33,7 +33,8 @@ impl Loaded {
         let steps = self.plan.shape.steps().min(STEPS);
         let mut most = 0;
         for batch in BATCHES {
-            let words = Words { scratch: batch * self.parked_words(), ..self.words(batch, 1) };
+            let words =
+                Words { scratch: batch * self.parked_words(), ..self.words(batch, batch, 1) };
             if 4 * words.scratch as u64 > CHUNK_BYTES.min(self.gpu.binding_bytes())
                 || batch > self.chunk_jobs(1)
             {

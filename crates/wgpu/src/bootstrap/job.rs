@@ -17,6 +17,9 @@ pub(crate) struct GpuJob {
     pub offsets: [u32; 2],
     pub log2_output: u32,
     pub output: u32,
+    pub second_offsets: [u32; 2],
+    pub second_coefficient: u32,
+    pub second_output: u32,
 }
 
 impl GpuJob {
@@ -35,13 +38,15 @@ impl GpuJob {
         }
     }
 
-    /// The same job on a combination that lies ready at `place`, with its result there as well.
-    pub fn at(self, place: u32) -> Self {
+    /// The same job on a combination that lies ready at `place`, with its result there as well,
+    /// and a second one at `second`.
+    pub fn at(self, place: u32, second: u32) -> Self {
         Self {
             operands: [place, 0, 0, 0],
             weights: [1, 0, 0, 0],
             constant: 0,
             output: place,
+            second_output: second,
             ..self
         }
     }

@@ -116,11 +116,16 @@ impl Loaded {
 
     /// `job` as kernels read it.
     pub fn gpu_job(&self, job: &BootstrapJob) -> GpuJob {
-        let words = self.plan.accumulator_words();
+        let offsets = |x| self.constant.accumulator(self.plan.accumulator_words(), x);
+        let [second_coefficient, second_output] =
+            job.second.map_or([0; 2], |second| [second.coefficient, second.output]);
         GpuJob {
             table: job.table,
             table_stride: job.table_stride,
-            offsets: self.constant.accumulator(words, job.output_offset),
+            offsets: offsets(job.output_offset),
+            second_offsets: job.second.map_or([0; 2], |second| offsets(second.output_offset)),
+            second_coefficient,
+            second_output,
             ..GpuJob::new(&job.input, job.log2_output_modulus, job.output)
         }
     }

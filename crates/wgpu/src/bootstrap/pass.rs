@@ -122,8 +122,8 @@ impl Loaded {
         if whole { 0 } else { parts }
     }
 
-    /// What `jobs` at once need, from a store of `segments`.
-    pub(crate) fn words(&self, jobs: usize, segments: usize) -> Words {
+    /// What `jobs` at once need, which have so many `results` and a store of `segments`.
+    pub(crate) fn words(&self, jobs: usize, results: usize, segments: usize) -> Words {
         let (plan, shape) = (&self.plan, &self.plan.shape);
         let parked = self.ranges(shape.steps()).len() > 1;
         let gathers = segments > 1 || shape.is_torus();
@@ -133,7 +133,7 @@ impl Loaded {
             shape.extracted_len() * plan.ks_words()
         };
         Words {
-            gathered: if gathers { jobs * shape.ciphertext_len() } else { 0 },
+            gathered: if gathers { results * shape.ciphertext_len() } else { 0 },
             switched: jobs * switched,
             scratch: if parked { jobs * self.parked_words() } else { 0 },
             partial: jobs * self.key_switch_parts(jobs) * self.partial_words(),
@@ -143,7 +143,8 @@ impl Loaded {
     /// Jobs that one chunk takes: as many as bounded buffers hold.
     pub(crate) fn chunk_jobs(&self, segments: usize) -> usize {
         // Of so many jobs no ciphertext is divided but where the table is.
-        let each = self.words(CHUNK_JOBS, segments).largest().div_ceil(CHUNK_JOBS);
+        let results = CHUNK_JOBS * if self.plan.shape.is_torus() { 2 } else { 1 };
+        let each = self.words(CHUNK_JOBS, results, segments).largest().div_ceil(CHUNK_JOBS);
         ((CHUNK_BYTES.min(self.gpu.binding_bytes()) / (4 * each as u64)) as usize)
             .clamp(1, CHUNK_JOBS)
     }
@@ -166,11 +167,14 @@ impl Loaded {
             jobs: pass.jobs.len() as u32,
             ..Default::default()
         };
-        script.jobs.extend(pass.jobs.iter().enumerate().map(|(place, job)| {
+        // Behind all first results.
+        let mut seconds = pass.jobs.len() as u32..;
+        script.jobs.extend((0..).zip(pass.jobs).map(|(place, job)| {
+            let second = job.second.and_then(|_| seconds.next());
             let job = self.gpu_job(job);
             match (whole, pass.results) {
-                (None, _) => job.at(place as u32),
-                (Some(_), Some(_)) => GpuJob { output: place as u32, ..job },
+                (None, _) => job.at(place, second.unwrap_or(0)),
+                (Some(_), Some(_)) => GpuJob { output: place, ..job },
                 (Some(_), None) => job,
             }
         }));
@@ -193,8 +197,9 @@ impl Loaded {
             self.push_key_switch(script, pass, results, base);
         }
         if whole.is_none() && pass.results.is_none() {
-            let outputs =
-                pass.jobs.iter().map(|j| (j.log2_output_modulus, j.log2_output_modulus, j.output));
+            let seconds = pass.jobs.iter().filter_map(|j| Some((j, j.second?.output)));
+            let outputs = pass.jobs.iter().map(|j| (j, j.output)).chain(seconds);
+            let outputs = outputs.map(|(j, at)| (j.log2_output_modulus, j.log2_output_modulus, at));
             pass.store.scatter(script, &self.combine, outputs, &work.gathered);
         }
     }

@@ -89,7 +89,7 @@ fn run(
         "a traced result",
     )?;
     // In buffers of its own, so that nothing else is in what they show.
-    let words = loaded.words(1, store.segments());
+    let words = loaded.words(1, 1, store.segments());
     let partial = words.partial.max(loaded.partial_words());
     let scratch = TraceMap::new(&loaded.plan).end;
     let work = Workspace::default().work(&loaded.gpu, Words { scratch, partial, ..words })?;
