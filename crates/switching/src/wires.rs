@@ -236,15 +236,15 @@ impl<'s> WireSwitch<'s> {
         Ok(())
     }
 
-    /// The first `count` slots of every ciphertext of a batch of CKKS as wires: f(m) where a slot is
-    /// `step` m, for each table f modulo p'; its numbers stand in the order of slots, ciphertext
+    /// The first `count` slots of every ciphertext of a batch of CKKS as wires: f(m) where a slot
+    /// is `step` m, for each table f modulo p'; its numbers stand in the order of slots, ciphertext
     /// after ciphertext. No bootstrapping of TFHE: its key is only passed through.
     ///
-    /// A slot lies within `within` steps of `step` m, by the word of the caller; errors that the
-    /// ciphertexts carry ([`Ciphertexts::estimate`]) and those of both ways are counted on top, with
-    /// the worst slot. Slots farther from a step give no number at all, but something between two:
-    /// where values lie anywhere, a bootstrapping of TFHE decides first ([`Switch::to_tfhe`], then
-    /// [`WireSwitch::to_wires`] of what a table of TFHE gives).
+    /// A slot lies within `within` steps of `step` m, by the word of the caller. Errors that the
+    /// ciphertexts carry ([`Ciphertexts::estimate`]) and those of both ways are counted on top,
+    /// with the worst slot. Slots farther from a step give no number at all, but something between
+    /// two: where values lie anywhere, a bootstrapping of TFHE decides first ([`Switch::to_tfhe`],
+    /// then [`WireSwitch::to_wires`] of what a table of TFHE gives).
     ///
     /// # Errors
     /// As [`Switch::to_tfhe`] and [`WireSwitch::to_wires_within`];

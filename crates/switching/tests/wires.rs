@@ -254,7 +254,8 @@ fn sets_for_use_go_together() {
             [noise.there(stored), noise.back(32768, stored)].map(|v| 0.5 * v.log2());
         let bits = parameters.security().usvp_bdgl16;
         println!(
-            "{name} and {tfhe}: packing in {}, {bits:.0} bits, there 2^{there:.1}, back 2^{back:.1}",
+            "{name} and {tfhe}: packing in {}, {bits:.0} bits, to TFHE 2^{there:.1}, from it \
+             2^{back:.1}",
             parameters.packing_degree()
         );
         assert!(bits >= 128.0, "{bits}");

@@ -1,7 +1,7 @@
 //! The secret key of one user.
 
-use super::domain;
 use super::switching::SecretLimbs;
+use super::{domain, mask_limbs};
 use crate::host::HostRing;
 use crate::noise::{Noise, NoiseModel};
 use crate::params::ERROR_DEVIATION;
@@ -30,19 +30,6 @@ pub struct ClientKey {
     entropy: Entropy,
     host: Arc<HostRing>,
     limbs: OnceLock<SecretLimbs>,
-}
-
-/// The mask that a seed stands for, at a level: uniform limbs in evaluation form.
-pub(crate) fn mask_limbs(set: &CkksParameters, seed: &MaskSeed, level: usize) -> Vec<u32> {
-    let (degree, chain) = (set.degree(), set.chain());
-    let masks = seed.streams(&SetId::of(set));
-    let base = chain.base(level);
-    let mut a = vec![0; base.len() * degree];
-    a.par_chunks_exact_mut(degree).zip(base).for_each(|(a, position)| {
-        let mut stream = masks.stream(domain::MASKS, position as u64);
-        stream.fill_public_below(chain.moduli()[position].value(), a);
-    });
-    a
 }
 
 /// A decrypted vector and what can be trusted of it.

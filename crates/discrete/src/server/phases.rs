@@ -14,9 +14,10 @@ use girih_rlwe::KeyId;
 pub const MAX_PHASES: u32 = 4096;
 
 /// A batch of ciphertexts at level 0 whose coefficients are phases: number j of a ciphertext is a
-/// part of a turn, which is Q_0, in the coefficient at [`DiscreteParameters::exponent`](crate::DiscreteParameters::exponent)`(j)`. Their
-/// scale is Q_0, so that a coefficient of CKKS reads in turns.
+/// part of a turn, which is Q_0, in the coefficient that [`DiscreteParameters::exponent`] says.
+/// Their scale is Q_0, so that a coefficient of CKKS reads in turns.
 ///
+/// [`DiscreteParameters::exponent`]: crate::DiscreteParameters::exponent
 /// [`ServerKey::phases`] makes them of wires, [`ServerKey::lookup_phases`] makes wires of them.
 #[derive(Clone, Debug)]
 pub struct Phases {
