@@ -55,8 +55,14 @@ const TOOLS: [&str; 9] = [
 ];
 
 /// Examples that end in seconds, with small sets.
-const EXAMPLES: [&str; 5] =
-    ["circuits.py", "first_gate.py", "guide.py", "iris_tree.py", "logistic_regression.py"];
+const EXAMPLES: [&str; 6] = [
+    "circuits.py",
+    "first_gate.py",
+    "guide.py",
+    "heir.py",
+    "iris_tree.py",
+    "logistic_regression.py",
+];
 
 /// What tests and examples of many machines need: the extra `ray`, and Dask.
 const CLUSTERS: [&str; 2] = ["ray[data,serve]>=2.60", "dask[distributed]>=2026.8"];

@@ -25,3 +25,28 @@ def dense(set, rows=None):
     ranges = [(float(x.min()), float(x.max())) for x in values]
     how = (1.25, 2**-10, set, rows, 2)
     return compiled("Dense", Network(ops, arrays), ranges, how, inputs, results)
+
+
+def softmax(set=None, error=2**-10, spread=1.0, rows=None):
+    """Two rows of four numbers, a softmax of each; and inputs for it."""
+    inputs = np.random.default_rng(6).uniform(-spread, spread, (64, 2, 4))
+    centred = inputs - inputs.mean(-1, keepdims=True)
+    powers = np.exp(centred)
+    mean = powers.mean(-1, keepdims=True)
+    group, shape = {"group": 4}, (2, 4)
+    arrays = {"share": np.array([0.25], "f4"), "none": np.zeros(1, "f4")}
+    ops = [
+        Op("input", "x", (), shape),
+        Op("centre", "softmax", (0,), shape, group),
+        Op("function", "softmax", (1,), shape, {"function": "Exp"}),
+        Op("average", "softmax", (2,), shape, group),
+        Op("function", "softmax", (3,), shape, {"function": "Inverse"}),
+        Op("product", "softmax", (2, 4), shape),
+        Op("scale", "softmax", (5,), shape, {}, ("share", "none")),
+        Op("shape", "softmax", (6,), shape),
+    ]
+    results = powers / powers.sum(-1, keepdims=True)
+    values = (inputs, centred, powers, mean, 1 / mean, 4 * results, results, results)
+    ranges = [(float(x.min()), float(x.max())) for x in values]
+    how = (1.25, error, set, rows, 0)
+    return compiled("Softmax", Network(ops, arrays), ranges, how, inputs, results)

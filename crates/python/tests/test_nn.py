@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from conftest import CKKS_TOY
-from networks import dense
+from networks import dense, softmax
 
 import girih.nn
 from girih import ckks, errors
@@ -44,6 +44,45 @@ def test_encrypted_and_in_the_clear(model, client, server):
     assert np.abs(found - model.plain(batch)).max() < 1e-6
     assert model.bootstrappings == 0 and model.rotations > 0 and model.products == 1
     assert "square" in model.summary() and "4 inputs in 32 slots" in model.summary()
+
+
+def exact_softmax(x):
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize(("spread", "error"), [(0.1, 2**-10), (2.0, 2**-8), (5.0, 2**-10)])
+def test_a_softmax_errs_by_its_error_at_most(spread, error):
+    model = softmax(error=error, spread=spread)
+    at = np.linspace(-spread, spread, 9)
+    # All corners, and all alike: the mean of exponentials is 1 at least, however inputs lie.
+    corners = np.array(list(itertools.product((-spread, 0.3 * spread, spread), repeat=4)))
+    x = np.concatenate([corners[:80].reshape(-1, 2, 4), np.repeat(at, 8).reshape(-1, 2, 4)])
+    centred = x - x.mean(-1, keepdims=True)
+    made = {s.function.name: s for s in model.program.stages if s.function}
+    within = np.abs(centred - made["Exp"].centre) <= made["Exp"].bound
+    most = made["Inverse"].centre + made["Inverse"].bound
+    held = x[within.all((1, 2)) & (np.exp(centred).mean(-1) <= most).all(-1)]
+    assert len(held) > len(x) / 2
+    off = np.abs(model.plain(held) - exact_softmax(held)).max()
+    assert off <= error and model.calibration_error <= error
+
+
+def test_an_encrypted_softmax():
+    set = ckks.Parameters.generate(
+        "INSECURE_SOFTMAX", log2_degree=10, log2_scale=40.0, auxiliary=4, levels=14
+    )
+    model = softmax(set, spread=2.0, rows=4)
+    client = ckks.ClientKey.generate_seeded_for_tests(set, bytes(range(32)))
+    x = np.random.default_rng(9).uniform(-2, 2, (3, 2, 4))
+    result = model.run(model.server(model.keys(client), "cpu"), model.encrypt(client, x))
+    found = model.decrypt(client, result, 3)
+    assert np.abs(found - model.plain(x)).max() < 1e-6
+    assert np.abs(found - exact_softmax(x)).max() < 2**-10
+    with pytest.raises(errors.ApproximationError, match=r"softmax \(Exp\)"):
+        softmax(spread=400.0)
+    with pytest.raises(errors.ApproximationError, match=r"softmax \((Exp|Inverse)\)"):
+        softmax(spread=20.0)
 
 
 def test_files_are_the_model_and_the_clients_part(model, client, server, tmp_path):

@@ -71,6 +71,19 @@ class Square(nn.Module):
         return x * x
 
 
+@pytest.mark.parametrize(
+    ("net", "shape"),
+    [
+        (nn.Sequential(nn.Linear(6, 8), nn.Softmax(1), nn.Linear(8, 3)), (6,)),
+        (nn.Softmax(-1), (2, 4)),
+    ],
+)
+def test_softmax(net, shape):
+    torch.manual_seed(4)
+    model = check(net, inputs(*shape), against_torch=2**-10, set=insecure(14), error=2**-11)
+    assert model.calibration_error < 2**-11 * 2
+
+
 def lenet(activation):
     return nn.Sequential(
         nn.Conv2d(1, 3, 5, padding=2), nn.BatchNorm2d(3), activation, nn.AvgPool2d(2),
@@ -257,7 +270,8 @@ class Own(nn.Module):
 @pytest.mark.parametrize(
     ("layer", "words"),
     [
-        (nn.Softmax(1), r"inner.1 \(Softmax\): apply it to what is decrypted"),
+        (nn.LogSoftmax(1), r"inner.1 \(LogSoftmax\): apply it to what is decrypted"),
+        (nn.Softmax(0), r"inner.1 \(Softmax\): along axis 0 of \(inputs, \*\(8,\)\): along the"),
         (nn.GroupNorm(2, 8), r"inner.1 \(GroupNorm\): BatchNorm2d"),
         (nn.LeakyReLU(), r"inner.1 \(LeakyReLU\): ReLU, SiLU or GELU"),
         (nn.PReLU(), r"inner.1 \(PReLU\): it is none of Linear, Conv2d"),
@@ -273,7 +287,8 @@ def test_layers_that_are_not_known(layer, words):
 @pytest.mark.parametrize(
     ("net", "shape", "words"),
     [
-        (Calls(lambda x: torch.softmax(x, 1)), (8,), r"softmax \(softmax\): apply it to what"),
+        (Calls(lambda x: torch.softmax(x, 1)), (8, 2), r"softmax \(Softmax\): along axis 1"),
+        (nn.Softmax(-1), (2, 4, 4), r"\(Softmax\): along axis -1 of .*: along the last, of one"),
         (Calls(lambda x: x[:, :1] * x), (8,), r"\(getitem\): it is none of"),
         (Calls(lambda x: x**3), (8,), r"\(pow\): products of two values of one shape"),
         (nn.LayerNorm(4), (2, 4), r"\(LayerNorm\): over \(4,\) of \(2, 4\)"),

@@ -9,18 +9,22 @@ import contextlib
 import dataclasses
 import io
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import CKKS_TOY
 from networks import dense
 from wrong import MORE, NONSENSE, public_calls, tried
 
 import girih
+import girih.heir
 import girih.nn
 from girih import ckks, columns, integer, models, progress, rows, serving, wire, worker
 
 NAMES = sorted(public_calls())
 OF_RAY = "ray.Pool."
+TWO = Path(__file__).parents[1] / "examples" / "heir" / "two.mlir"
 # What takes anything.
 ANYTHING = {"progress.tqdm", "worker.on_host"}
 
@@ -133,6 +137,9 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
     part, images = network.client_part(), network.samples[0]
     network_keys = network.keys(ckks_client)
     network_server = network.server(network_keys, "cpu")
+    heir = girih.heir.read(TWO.read_text(), set=CKKS_TOY).with_known(0.5)
+    heir_server, numbers = heir.server(heir.keys(ckks_client), "cpu"), (np.arange(8) / 9, 0.25)
+    of_heir = heir.run(heir_server, heir.encrypt(ckks_client, *numbers))
     files = tmp_path_factory.mktemp("models")
     network.save(files / "model")
     part.save(files / "client")
@@ -480,6 +487,23 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
                 ("rotations", (ckks_client,)),
             )
         },
+        "heir.Program.decrypt": (heir.decrypt, (ckks_client, of_heir), {}),
+        "heir.Program.decrypt_to_share": (
+            heir.decrypt_to_share, (ckks_client, of_heir, 2), {"error": 1e-6},
+        ),
+        "heir.Program.encrypt": (heir.encrypt, (ckks_client, *numbers), {}),
+        "heir.Program.keys": (no_progress(heir.keys), (ckks_client,), {"progress": None}),
+        "heir.Program.plain": (heir.plain, numbers, {}),
+        "heir.Program.prepare": (heir.prepare, (heir_server,), {}),
+        "heir.Program.run": (heir.run, (heir_server, heir.encrypt(ckks_client, *numbers)), {}),
+        "heir.Program.server": (
+            no_progress(heir.server), (heir.keys(ckks_client), "cpu"), {"progress": None},
+        ),
+        "heir.Program.with_known": (heir.with_known, (0.5,), {}),
+        "heir.Program.with_ranges": (heir.with_ranges, (numbers, numbers), {"margin": 2.0}),
+        "heir.read": (
+            girih.heir.read, (TWO.read_text(),), {"function": "two", "set": CKKS_TOY},
+        ),
         "progress.tqdm": (no_progress(progress.tqdm), (), {}),
         "ray.MapBatches": (
             girih.ray.MapBatches, (keys, lambda server, a: ~a, ["a"], "b", "cpu"),

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 
 import girih
+import girih.heir
 import girih.nn
 from girih import ckks, columns, errors, integer, models, progress, rows, serving, wire, worker
 
@@ -57,8 +58,8 @@ def public_calls():
     """All that takes arguments, by the names that users write."""
     modules = {
         "girih": girih, "ckks": ckks, "integer": integer, "columns": columns, "models": models,
-        "nn": girih.nn, "progress": progress, "ray": girih.ray, "rows": rows, "serving": serving,
-        "wire": wire, "worker": worker,
+        "heir": girih.heir, "nn": girih.nn, "progress": progress, "ray": girih.ray, "rows": rows,
+        "serving": serving, "wire": wire, "worker": worker,
     }  # fmt: skip
     found = set()
     for module, things in modules.items():
@@ -74,8 +75,8 @@ def public_calls():
             if issubclass(thing, BaseException) or name == "WorkerInfo":
                 continue
             # Of a class that is made by its functions alone there is no other, and those of
-            # compiled models are for compile and load.
-            if has_constructor(thing) and module != "nn":
+            # compiled models and programs are for compile, load and read.
+            if has_constructor(thing) and module not in ("heir", "nn"):
                 found.add(f"{module}.{name}")
             for member in dir(thing):
                 of_class = getattr(thing, member)

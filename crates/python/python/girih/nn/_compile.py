@@ -10,7 +10,7 @@ import numpy as np
 from .. import ckks, errors
 from . import _costs, _stages
 from ._client import ClientPart
-from ._functions import POSITIVE, function
+from ._functions import ON_INTERVALS, function, interval
 from ._levels import Placed, Rules, Task, place
 from ._model import Model
 from ._ops import Network
@@ -115,9 +115,8 @@ def _made(
             bound, centre, what = bounds[value], 0.0, None
             if op.kind == "function":
                 name = op.how["function"]
-                if name in POSITIVE:
-                    low, high = ranges[value][0] / margin, ranges[value][1] * margin
-                    centre, bound = (high + low) / 2, max((high - low) / 2, 1e-3 * high)
+                if name in ON_INTERVALS:
+                    centre, bound = interval(name, *ranges[value], margin)
                 what = function(name, centre, bound, error, where)
             sources = _stages.sources(network, value, made, root)
             stages.append(Stage(layer, value, root, sources, at[value], bound, what, centre))

@@ -2,7 +2,7 @@
 
 A function reads numbers of [centre - bound, centre + bound] as u in [-1, 1], the centre taken off
 and divided by the bound. It leaves what it is, divided by `out`, so that results are of magnitude 1
-at most, too. Centres are 0, but for functions of positive numbers.
+at most, too. Centres are 0, but for functions on an interval of their own.
 """
 
 from __future__ import annotations
@@ -35,8 +35,40 @@ SMOOTH: dict[str, Callable[[float], float]] = {
     "Tanh": math.tanh,
 }
 
-#: Those that are defined for positive numbers alone, and so approximated.
-POSITIVE: dict[str, Callable[[float], float]] = {"InverseRoot": lambda x: 1 / math.sqrt(x)}
+#: Those that are approximated on the interval that their numbers have: a root of positive numbers,
+#: and the two of a softmax.
+ON_INTERVALS: dict[str, Callable[[float], float]] = {
+    "InverseRoot": lambda x: 1 / math.sqrt(x),
+    "Exp": math.exp,
+    "Inverse": lambda x: 1 / x,
+}
+
+#: The mean of exponentials of numbers whose mean is 0 is at least 1; polynomials may be less by an
+#: error that `_share` keeps below this.
+_BELOW_ONE = 2.0**-6
+
+
+def interval(name: str, low: float, high: float, margin: float) -> tuple[float, float]:
+    """Centre and bound of a function on an interval, by what its numbers reach."""
+    if name == "Exp":
+        half = max(margin * (high - low) / 2, 1e-3)
+        return (high + low) / 2, half
+    low = min(low / margin, 1 - _BELOW_ONE) if name == "Inverse" else low / margin
+    high = high * margin
+    return (high + low) / 2, max((high - low) / 2, 1e-3 * high)
+
+
+def _share(name: str, high: float, out: float, error: float) -> float:
+    """How far a polynomial may be off, as a share of `out`.
+
+    A softmax is E / (n a), E being exponentials and a the mean of n of them, which is at least 1.
+    With errors of d in E and of D in 1 / a it errs by d / n + d / (1 - d) + a D (1 + d) at most: by
+    `error` if d and a D are a quarter of it."""
+    if name == "Exp":
+        return error / 4 / out
+    if name == "Inverse":
+        return error / 4 / high / out
+    return error
 
 #: Degrees beyond this are refused.
 _MOST_DEGREE = 511
@@ -121,9 +153,15 @@ def function(name: str, centre: float, bound: float, error: float, layer: str) -
         lists[-1] = [c / 2 for c in lists[-1]]
         lists[-1][0] += 0.5
         return Function(name, lists, bound, error * bound, sign.levels + 1)
-    exact = SMOOTH.get(name) or POSITIVE[name]
+    exact = SMOOTH.get(name) or ON_INTERVALS[name]
+    try:
+        exact(centre + bound)
+    except OverflowError:
+        ends = f"[{centre - bound:.3g}, {centre + bound:.3g}]"
+        raise errors.ApproximationError(f"{layer} ({name}) on {ends}: too large a range") from None
     grid = np.linspace(centre - bound, centre + bound, 4097)
     out = max(abs(exact(float(x))) for x in grid) or 1.0
+    error = _share(name, centre + bound, out, error)
 
     def unit(u: float) -> float:
         return exact(centre + bound * u) / out

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ._sparse import Floats, Sparse, convolution, pooling, product
 
-#: Operations that are linear, besides the sum of two values. `centre` takes the mean of all numbers
-#: off, `average` puts it everywhere.
+#: Operations that are linear, besides the sum of two values. `centre` takes the mean of a group of
+#: numbers off, `average` puts it everywhere; a group are all numbers, or `group` that lie together.
 LINEAR = ("conv", "linear", "scale", "pool", "shape", "centre", "average")
 
 
@@ -59,7 +59,10 @@ class Network:
         elif op.kind == "scale":
             made = Sparse.diagonal(_by_channel(weights[0], op.shape))
         elif op.kind in ("centre", "average"):
-            mean = np.full((op.size, op.size), 1 / op.size)
+            group = how.get("group", op.size)
+            mean: Floats = np.zeros((op.size, op.size))
+            for at in range(0, op.size, group):
+                mean[at : at + group, at : at + group] = 1 / group
             made = product(np.eye(op.size) - mean if op.kind == "centre" else mean)
         elif op.kind == "pool":
             of_pool = (how["kernel"], how["stride"], how["padding"], how["counts_padding"])

@@ -18,7 +18,6 @@ FUNCTIONS = ("ReLU", "GELU", "SiLU", "Sigmoid", "Tanh")
 
 #: What is left out, and what would do.
 REFUSED = {
-    "Softmax": "apply it to what is decrypted: it changes no order",
     "LogSoftmax": "apply it to what is decrypted: it changes no order",
     "GroupNorm": "BatchNorm2d, which is multiplied into the layer before it",
     "InstanceNorm2d": "BatchNorm2d, which is multiplied into the layer before it",
@@ -27,11 +26,11 @@ REFUSED = {
     "LeakyReLU": "ReLU, SiLU or GELU",
     "ELU": "SiLU or GELU",
     "Hardswish": "SiLU",
-    "MultiheadAttention": "nothing yet: softmax and matrices of encrypted numbers are not there",
+    "MultiheadAttention": "nothing yet: products of encrypted matrices are not there",
 }
 KNOWN = (
     "Linear, Conv2d, BatchNorm1d, BatchNorm2d, LayerNorm, AvgPool2d, AdaptiveAvgPool2d(1), "
-    "Flatten, Dropout, Identity, ReLU, GELU, SiLU, Sigmoid, Tanh, sums and products"
+    "Flatten, Dropout, Identity, ReLU, GELU, SiLU, Sigmoid, Tanh, Softmax, sums and products"
 )
 
 
@@ -253,6 +252,36 @@ class Tracer:
         assert len(weights[0]) == size
         return self._add("scale", node, (found,), None, tuple(weights))
 
+    def _Softmax(self, node: Any, x: int, layer: Any) -> int:
+        return self._softmax(node, x, layer.dim)
+
+    def _softmax(self, node: Any, x: int, axis: int | None) -> int:
+        """exp(x - mean) by its sum: 1 / sum by a polynomial on the range of means of exponentials,
+        which begins at 1 whatever the numbers are."""
+        shape = self._ops[x].shape
+        # The axis of the batch comes first.
+        if axis not in (-1, len(shape)) or not 1 <= len(shape) <= 2:
+            rule = f"along axis {axis} of (inputs, *{shape}): along the last, of one axis or two"
+            raise self.refuse(node, "Softmax", rule)
+        group = {"group": shape[-1]}
+        tensor = self._torch.tensor
+
+        def exponential(values: Any) -> Any:
+            return (values - values.mean(-1, keepdim=True)).exp()
+
+        centred = self._add("centre", node, (x,), group)
+        powers = self._function(node, centred, "Exp")
+        mean = self._add("average", node, (powers,), group)
+        inverse = self._function(node, mean, "Inverse")
+        found = self._add("product", node, (powers, inverse))
+        self._inner[node] = [
+            (centred, lambda values: values - values.mean(-1, keepdim=True)),
+            (powers, exponential),
+            (mean, lambda values: exponential(values).mean(-1)),
+        ]
+        share = (tensor([1 / shape[-1]]), tensor([0.0]))
+        return self._add("scale", node, (found,), None, share)
+
     def _pool(self, node: Any, x: int, kernel: Any, stride: Any, padding: Any, counts: bool) -> int:
         if len(self._ops[x].shape) != 3:
             raise self.refuse(node, "AvgPool2d", f"of shape {self._ops[x].shape}: images are 3-d")
@@ -308,6 +337,9 @@ class Tracer:
             return self._function(node, self._value(node, args[0]), kind, approximate)
         if name == "dropout":
             return self._value(node, args[0])
+        if name == "softmax" and options.get("dtype") is None and len(args) <= 2:
+            axis = args[1] if len(args) > 1 else options.get("dim")
+            return self._softmax(node, self._value(node, args[0]), axis)
         if name == "adaptive_avg_pool2d":
             size = args[1] if len(args) > 1 else options["output_size"]
             return self._mean(node, self._value(node, args[0]), _pair(size))
@@ -318,7 +350,7 @@ class Tracer:
                 stride, padding = given.get("stride"), given.get("padding", 0)
                 return self._pool(node, x, given["kernel"], stride, padding, True)
         refusal = {
-            "softmax": "Softmax", "log_softmax": "LogSoftmax", "max_pool2d": "MaxPool2d",
+            "log_softmax": "LogSoftmax", "max_pool2d": "MaxPool2d",
             "leaky_relu": "LeakyReLU",
         }.get(name, "")  # fmt: skip
         raise self.refuse(node, name, REFUSED.get(refusal, f"it is none of {KNOWN}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import ckks, errors
+from .. import _sets, ckks, errors
 
 #: Sets with a bootstrapping at N = 2^16, by log2 of the scale: the first with enough levels.
 _BOOTSTRAPPING = {
@@ -84,22 +84,11 @@ def parameters(params: Any, *, insecure: bool = False) -> ckks.Parameters:
     if params.params_json.get("boot_params"):
         return _bootstrapping(degree, log_scale, levels, insecure)
     prefix = "INSECURE_" if insecure else ""
-    refused = None
-    # Few digits make fast key switches; fewer auxiliary primes leave bits for levels.
-    limbs = -(-int(log_scale * (levels + 1) + headroom) // 30)
-    for auxiliary in range(-(-limbs // 2), 0, -1):
-        try:
-            return ckks.Parameters.generate(
-                f"{prefix}ORION_N{degree}_D{log_scale}_L{levels}",
-                log2_degree=degree,
-                log2_scale=float(log_scale),
-                levels=levels,
-                headroom=headroom,
-                auxiliary=auxiliary,
-                description=f"{levels} levels of {log_scale} bits for Orion",
-            )
-        except errors.ParameterError as error:
-            refused = error
-    slots = 1 << degree - 1
-    rule = f"no set of {slots} slots (LogN) has them with 128 bits of security ({refused})"
-    raise _refuse("LogQ", f"{levels} levels of {log_scale} bits", rule)
+    name = f"{prefix}ORION_N{degree}_D{log_scale}_L{levels}"
+    what = f"{levels} levels of {log_scale} bits for Orion"
+    try:
+        return _sets.with_levels(name, degree, log_scale, levels, headroom, what)
+    except errors.ParameterError as refused:
+        slots = 1 << degree - 1
+        rule = f"no set of {slots} slots (LogN) has them with 128 bits of security ({refused})"
+        raise _refuse("LogQ", f"{levels} levels of {log_scale} bits", rule) from refused
