@@ -7,7 +7,9 @@ bits. Placement needs no more than ratios.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 import os
 import re
 import time
@@ -33,7 +35,9 @@ _BOOTSTRAPPING = 8.0
 _DIAGONALS = 16
 #: Operations of a recording that one is measured by: layers have several that need not wait for
 #: each other.
-_SEVERAL = 8
+_SEVERAL = 4
+#: Seconds that a recording is repeated for at least: short runs vary most.
+_LEAST = 0.05
 
 
 @dataclass(frozen=True)
@@ -133,44 +137,42 @@ class _Clock:
         self.server = ckks.ServerKey(keys, device, may_wrap=True)
         self._client = client
 
-    def seconds(self, function: _Function, level: int) -> float:
-        """The fastest of some runs, until the result is on the host."""
-        recording = self.server.record(function, (level, self.slots))
-        x = self._client.encrypt(np.full(self.slots, 0.25), level=level)
-        x = self.server.upload(x)
-        recording(x).to_host()
-        best = math.inf
-        for _ in range(self.repeats):
+    def seconds(self, function: Callable[..., ckks.Ciphertexts], level: int, count: int) -> float:
+        """The fastest of some runs on so many ciphertexts, until the result is on the host."""
+        recording = self.server.record(function, *[(level, self.slots)] * count)
+        values = np.full(self.slots, 0.25)
+        inputs = [
+            self.server.upload(self._client.encrypt(values, level=level)) for _ in range(count)
+        ]
+        recording(*inputs).to_host()
+        best, spent, runs = math.inf, 0.0, 0
+        while runs < self.repeats or spent < _LEAST:
             begin = time.perf_counter()
-            recording(x).to_host()
-            best = min(best, time.perf_counter() - begin)
+            recording(*inputs).to_host()
+            took = time.perf_counter() - begin
+            best, spent, runs = min(best, took), spent + took, runs + 1
         return best
 
-    def milliseconds(self, operations: _Function, level: int, leaves: int) -> float:
-        """Of operations, less what a result of the same level takes that needs none."""
+    def milliseconds(self, operation: _Function, level: int, leaves: int, count: int = 1) -> float:
+        """Of an operation on each of several ciphertexts, whose results are added up: less what
+        their sum takes, for each."""
 
-        def nothing(x: ckks.Ciphertexts) -> ckks.Ciphertexts:
-            x = x + 0.125
+        def summed(*inputs: ckks.Ciphertexts) -> ckks.Ciphertexts:
+            # Ciphertexts of their own: what differs by constants alone shares key switches.
+            return functools.reduce(operator.add, map(operation, inputs))
+
+        def nothing(*inputs: ckks.Ciphertexts) -> ckks.Ciphertexts:
+            x = functools.reduce(operator.add, inputs) + 0.125
             return x.drop_to(leaves) if leaves < level else x
 
-        return 1e3 * (self.seconds(operations, level) - self.seconds(nothing, level))
-
-    def several(self, operation: _Function, level: int, leaves: int) -> float:
-        """Of an operation on several ciphertexts, whose results are added up: each alone."""
-
-        def summed(x: ckks.Ciphertexts) -> ckks.Ciphertexts:
-            total = operation(x)
-            for i in range(1, _SEVERAL):
-                total = total + operation(x + i / _SEVERAL)
-            return total
-
-        return self.milliseconds(summed, level, leaves) / _SEVERAL
+        spent = self.seconds(summed, level, count) - self.seconds(nothing, level, count)
+        return 1e3 * spent / count
 
     def rotation(self, level: int) -> float:
-        return self.several(lambda x: x.rotate(1), level, level)
+        return self.milliseconds(lambda x: x.rotate(1), level, level, _SEVERAL)
 
     def product(self, level: int) -> float:
-        return self.several(lambda x: x * x, level, level - 1)
+        return self.milliseconds(lambda x: x * x, level, level - 1, _SEVERAL)
 
     def map(self, level: int) -> float:
         return self.milliseconds(lambda x: x.transform(self._map), level, level - 1)
@@ -198,9 +200,8 @@ def measure(
 
     Keys are made and loaded, and recordings of rotations, products and a bootstrapping run a few
     times at four levels; levels between are interpolated. A bootstrapping is measured from the
-    lowest level that has one. For a set with a bootstrapping at N = 2^16 that takes seconds on a
-    graphics card, and minutes on a CPU. Where kernels are compiled while they run, the kernels that
-    serve any program are measured.
+    lowest level that has one. Where kernels are compiled while they run, the kernels that serve any
+    program may be measured.
     """
     set = _set(parameters)
     if isinstance(repeats, bool) or not isinstance(repeats, int) or not 1 <= repeats <= 1000:
