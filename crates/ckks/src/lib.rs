@@ -59,7 +59,9 @@ pub use ciphertext::{Ciphertext, CiphertextHeader};
 pub use encoder::{Encoder, Plaintext};
 pub use error::{Error, Result};
 pub use girih_rlwe::KeyId;
-pub use keys::{ClientKey, Decryption, EvaluationKeys, KeyKind, KeyRange, PublicKey};
+pub use keys::{
+    ClientKey, Decryption, EvaluationKeys, KeyKind, KeyRange, PublicKey, inner_sum_rotations,
+};
 pub use noise::{Noise, NoiseModel};
 pub use num_complex::Complex64;
 pub use params::{CkksParameters, ModulusChain, ParameterLiteral};

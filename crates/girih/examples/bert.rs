@@ -41,7 +41,7 @@ use common::Failure;
 use encoder::{BLOCKS, Encoder, Exact, Shape};
 use girih::ckks::prelude::*;
 use girih::ckks::server::Node;
-use girih::ckks::{Complex64, KeyRange};
+use girih::ckks::{Complex64, KeyRange, inner_sum_rotations};
 use parties::Parties;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -89,9 +89,10 @@ const I: Complex64 = Complex64::new(0.0, 1.0);
 fn rotations(plan: &Plan<'_>) -> Result<Vec<(i64, usize)>> {
     let (head, block) = (plan.shape().head() as i64, plan.shape().block() as i64);
     let (babies, giants) = (plan.baby_steps() as i64, plan.giant_steps() as i64);
-    let doubles = |count: i64| (0..count.ilog2()).map(|i| 1i64 << i);
+    let sums = |count: i64| inner_sum_rotations(count as usize, 1);
     let mut all = vec![(-block, NORMAL), (head * block, NORMAL - 1), (-head, NORMAL - 1)];
-    all.extend(doubles(plan.shape().tokens as i64).map(|by| (by * block, NORMAL - 1)));
+    let tokens = inner_sum_rotations(plan.shape().tokens, block);
+    all.extend(tokens.into_iter().map(|by| (by, NORMAL - 1)));
     all.extend(plan.turned()?.rotations().into_iter().map(|by| (by, NORMAL - 1)));
     all.extend([((block - 1) * head, NORMAL - 2), (-head * block, NORMAL - 2)]);
     for baby in 1..babies {
@@ -102,10 +103,10 @@ fn rotations(plan: &Plan<'_>) -> Result<Vec<(i64, usize)>> {
         all.push((giant, NORMAL - 3));
         all.extend([(-block * giant, NORMAL - 2), ((block - 1) * giant, NORMAL - 2)]);
     }
-    for by in doubles(head) {
+    for by in sums(head) {
         all.extend([(by, POWERS), (-by, POWERS - 1)]);
     }
-    for by in doubles(block) {
+    for by in sums(block) {
         all.extend([(by, FRESH - 1), (-by, FRESH - 2)]);
     }
     // All layers have maps of the same places.

@@ -17,6 +17,7 @@ mod regression;
 
 use clap::Parser;
 use common::Failure;
+use girih::ckks::inner_sum_rotations;
 use girih::ckks::prelude::*;
 use girih::ckks::server::Node;
 use parties::Parties;
@@ -71,11 +72,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (known, others) = rows(images)?;
     let how = Bootstrapping::default();
     let parties = Parties::start(&arguments.options, "INSECURE_CKKS_D40_N13", |set| {
-        let powers = (0..set.slots().ilog2()).map(|i| 1 << i);
-        let back = (0..FEATURES.ilog2()).map(|i| -1 << i);
         // Keys for the levels at which they are used are a third as large as those for all.
         let mut keys = how.keys_by_level(set, FEATURES)?;
-        let rotations = powers.chain(back).filter_map(|by| KeyKind::rotation(set, by));
+        let features = FEATURES as i64;
+        let sums = [(FEATURES, 1), (FEATURES, -1), (set.slots() / FEATURES, features)];
+        let amounts = sums.map(|(width, stride)| inner_sum_rotations(width, stride)).concat();
+        let rotations = amounts.into_iter().filter_map(|by| KeyKind::rotation(set, by));
         keys.extend(rotations.map(|kind| kind.up_to(set.default_level())));
         Ok(keys)
     })?;

@@ -13,6 +13,7 @@ mod parties;
 
 use clap::Parser;
 use common::Failure;
+use girih::ckks::inner_sum_rotations;
 use girih::ckks::prelude::*;
 use parties::Parties;
 use std::process::ExitCode;
@@ -45,8 +46,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let count = lengths.len() as f64;
     // Slots are a power of two; zeros add nothing to sums.
     let width = lengths.len().next_power_of_two();
-    let steps = (0..width.ilog2()).map(|i| 1 << i);
     let parties = Parties::start(&arguments.options, "CKKS_N14_D40", |set| {
+        let steps = inner_sum_rotations(width, 1).into_iter();
         let rotations = steps.filter_map(|by| KeyKind::rotation(set, by));
         Ok(rotations.chain([KeyKind::Multiplication]).collect())
     })?;

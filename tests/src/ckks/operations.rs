@@ -59,6 +59,11 @@ fn inner_sum(r: &mut Recorder, _: &Place, [x, _]: [Recorded; 2]) -> Recording {
     Ok(vec![r.inner_sum(&x, 8, 1)?])
 }
 
+fn rotated_sum(r: &mut Recorder, _: &Place, [x, _]: [Recorded; 2]) -> Recording {
+    let exponents = [1, 2, 3].map(|by| r.rotation_of(x.slots, by));
+    Ok(vec![r.galois_sum(&x, &exponents)?])
+}
+
 /// Key switches whose digits are joined: both kinds of key, one after the other.
 fn joined(r: &mut Recorder, place: &Place, [x, y]: [Recorded; 2]) -> Recording {
     let joins = place.chain.digits_at(x.level)?.iter().any(|digit| digit.numbers.len() > 1);
@@ -133,13 +138,14 @@ enum At {
     Joined,
 }
 
-const OPERATIONS: [(&str, Operation, At); 13] = [
+const OPERATIONS: [(&str, Operation, At); 14] = [
     ("multiply", multiply, At::Highest),
     ("square_low", square, At::Half),
     ("sums", sums, At::Highest),
     ("rotate", rotate, At::Highest),
     ("hoisted", hoisted, At::Half),
     ("inner_sum", inner_sum, At::Half),
+    ("rotated_sum", rotated_sum, At::Highest),
     ("joined", joined, At::Joined),
     ("adjust", adjust, At::Highest),
     ("linear_transform", linear_transform, At::Highest),

@@ -15,7 +15,7 @@ mod within;
 pub use client::{ClientKey, Decryption};
 pub use evaluation::EvaluationKeys;
 pub use explicit::ExplicitKeys;
-pub use kind::{KeyKind, galois_element, rotation_of};
+pub use kind::{KeyKind, galois_element, inner_sum_rotations, rotation_of};
 pub use public::PublicKey;
 pub use range::KeyRange;
 pub use switching::SwitchingKey;

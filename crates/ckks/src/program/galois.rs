@@ -6,6 +6,7 @@ use girih_backend::poly::{Term, Value};
 use super::error::RecordError;
 use super::keys::{Digits, Extended, KeyProduct};
 use super::recorder::{KeyKind, Recorded, Recorder};
+use super::transform::Terms;
 
 impl Recorder {
     /// The digits of a ciphertext's a, for any number of [`Recorder::galois_hoisted`].
@@ -100,6 +101,30 @@ impl Recorder {
     pub fn conjugate(&mut self, x: &Recorded) -> Result<Recorded, RecordError> {
         let g = self.chain().conjugation();
         self.galois(x, g)
+    }
+
+    /// A ciphertext plus what the automorphisms X -> X^g make of it, g in `exponents`: one ModUp
+    /// and one ModDown for all.
+    ///
+    /// # Errors
+    /// For a g that is even or not below 2N.
+    pub fn galois_sum(&mut self, x: &Recorded, exponents: &[u32]) -> Result<Recorded, RecordError> {
+        let digits = self.hoist(x)?;
+        let p = self.auxiliary_product(self.chain().clone().level(x.level)?);
+        let first = |v: Value| Terms { low: vec![Term::scaled(p.clone(), v)], high: Vec::new() };
+        let (mut b, mut a) = (first(x.b), first(x.a));
+        for &g in exponents {
+            let product = self.galois_extended(x, &digits, g)?;
+            b.add(product.b);
+            a.add(product.a);
+        }
+        let mut down = |terms: Terms| -> Result<Value, RecordError> {
+            let low = self.sum(terms.low)?;
+            let high = if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
+            self.mod_down(Extended { low, high })
+        };
+        let (b, a) = (down(b)?, down(a)?);
+        Ok(Recorded { b, a, ..*x })
     }
 
     /// Each slot j becomes the sum of slots j, j + stride, .., j + (width - 1) stride; `width` a

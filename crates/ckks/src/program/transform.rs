@@ -155,13 +155,13 @@ fn least_period(mut x: &[Complex64]) -> &[Complex64] {
 
 /// Terms of a sum over B_l and over P.
 #[derive(Default)]
-struct Terms {
-    low: Vec<Term>,
-    high: Vec<Term>,
+pub(super) struct Terms {
+    pub low: Vec<Term>,
+    pub high: Vec<Term>,
 }
 
 impl Terms {
-    fn add(&mut self, x: Extended) {
+    pub fn add(&mut self, x: Extended) {
         self.low.push(Term::plus(x.low));
         self.high.extend(x.high.map(Term::plus));
     }

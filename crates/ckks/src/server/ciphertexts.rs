@@ -41,6 +41,38 @@ impl std::fmt::Debug for Ciphertexts {
     }
 }
 
+/// Room for ciphertexts that are being computed, before it is counted what is known of them.
+pub(super) struct Room(Ciphertexts);
+
+impl Room {
+    /// For `count` ciphertexts of this level, scale and number of slots.
+    pub fn new(
+        shared: &Arc<Shared>,
+        (level, scale, slots): (usize, f64, usize),
+        count: usize,
+    ) -> Result<Self> {
+        let limbs = shared.set.chain().base(level).len();
+        let buffer = shared.engine.allocate(2 * limbs * count);
+        let buffer = Arc::new(buffer.map_err(advised(While::Computing))?);
+        let (shared, known) = (shared.clone(), Vec::new().into());
+        Ok(Self(Ciphertexts { shared, buffer, first: 0, count, level, scale, slots, known }))
+    }
+
+    /// Where both polynomials of ciphertext `i` go.
+    pub fn places(&self, i: usize) -> [Place; 2] {
+        self.0.places(i)
+    }
+
+    /// The ciphertexts, of each of which this is known.
+    ///
+    /// # Panics
+    /// For another number of them: they are counted for the same calls.
+    pub fn knowing(self, known: Vec<Tracked>) -> Ciphertexts {
+        assert_eq!(known.len(), self.0.count, "what is known of each");
+        Ciphertexts { known: known.into(), ..self.0 }
+    }
+}
+
 /// Refuses what is no magnitude.
 pub(super) fn check_magnitude(magnitude: f64) -> Result<()> {
     if magnitude >= 0.0 && magnitude.is_finite() {
@@ -57,15 +89,10 @@ impl Ciphertexts {
     /// Room for ciphertexts of which this is known; what they hold is unspecified.
     pub(super) fn of(
         shared: &Arc<Shared>,
-        (level, scale, slots): (usize, f64, usize),
+        shape: (usize, f64, usize),
         known: Vec<Tracked>,
     ) -> Result<Self> {
-        let count = known.len();
-        let limbs = shared.set.chain().base(level).len();
-        let buffer = shared.engine.allocate(2 * limbs * count);
-        let buffer = Arc::new(buffer.map_err(advised(While::Computing))?);
-        let (shared, known) = (shared.clone(), known.into());
-        Ok(Self { shared, buffer, first: 0, count, level, scale, slots, known })
+        Ok(Room::new(shared, shape, known.len())?.knowing(known))
     }
 
     /// The parameter set.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::builder::parts::{InputShape, Parts};
 use super::builder::{Builder, Node, Tape};
-use super::ciphertexts::Ciphertexts;
+use super::ciphertexts::{Ciphertexts, Room};
 use super::estimate::Estimate;
 use super::memory::{While, advised};
 use super::tracked::{Mask, Tracked, salt};
@@ -241,21 +241,40 @@ impl Recording {
         runs: &[&[Operand<'_>]],
         vectors: &[Tracked],
     ) -> Result<Vec<Vec<Ciphertexts>>> {
-        let (mut calls, mut outputs) = (Vec::new(), Vec::new());
+        let (mut calls, mut rooms) = (Vec::new(), Vec::new());
         for operands in runs {
-            outputs.push(self.bind(operands, vectors, &mut calls)?);
+            rooms.push(self.bind(operands, &mut calls)?);
         }
         self.shared.engine.run(&self.routine, &calls).map_err(advised(While::Computing))?;
-        Ok(outputs)
+        // Counted while the device works: of long programs that takes a millisecond.
+        let known = |(operands, rooms): (&&[Operand<'_>], Rooms)| {
+            let known = self.known_results(operands, vectors, rooms.count)?;
+            let outputs = rooms.outputs.into_iter().zip(known);
+            Ok(outputs.map(|(room, known)| room.knowing(known)).collect())
+        };
+        runs.iter().zip(rooms).map(known).collect()
     }
 
-    /// Adds the calls of one run; returns where their results go.
-    fn bind(
+    /// What is known of each output, of each of the `count` ciphertexts of a batch.
+    fn known_results(
         &self,
         operands: &[Operand<'_>],
         vectors: &[Tracked],
-        calls: &mut Vec<Bindings>,
-    ) -> Result<Vec<Ciphertexts>> {
+        count: usize,
+    ) -> Result<Vec<Vec<Tracked>>> {
+        let mut known: Vec<Vec<Tracked>> = vec![Vec::new(); self.outputs.len()];
+        for i in 0..count {
+            let inputs = operands.iter().map(|x| self.known(x, i)).collect();
+            let all = self.tape.run(inputs, vectors)?;
+            for (known, node) in known.iter_mut().zip(&self.outputs) {
+                known.push(all[node.estimate].clone());
+            }
+        }
+        Ok(known)
+    }
+
+    /// Adds the calls of one run; returns where their results go.
+    fn bind(&self, operands: &[Operand<'_>], calls: &mut Vec<Bindings>) -> Result<Rooms> {
         if operands.len() != self.inputs.len() {
             return Err(Error::Length {
                 what: "the list of inputs",
@@ -284,22 +303,13 @@ impl Recording {
                 rule: format!("all inputs need one length; the first has {}", first.len()),
             });
         }
-        let mut known: Vec<Vec<Tracked>> = vec![Vec::new(); self.outputs.len()];
-        for i in 0..first.len() {
-            let inputs = operands.iter().map(|x| self.known(x, i)).collect();
-            let all = self.tape.run(inputs, vectors)?;
-            for (known, node) in known.iter_mut().zip(&self.outputs) {
-                known.push(all[node.estimate].clone());
-            }
-        }
-        let outputs = self.outputs.iter().zip(known);
-        let outputs: Vec<Ciphertexts> = outputs
-            .map(|(node, known)| {
-                let at = &node.at;
-                Ciphertexts::of(&self.shared, (at.level, at.scale, at.slots), known)
-            })
-            .collect::<Result<_>>()?;
-        calls.extend((0..first.len()).map(|i| {
+        let count = first.len();
+        let room = |node: &Node| {
+            let at = &node.at;
+            Room::new(&self.shared, (at.level, at.scale, at.slots), count)
+        };
+        let outputs = self.outputs.iter().map(room).collect::<Result<Vec<_>>>()?;
+        calls.extend((0..count).map(|i| {
             Bindings {
                 inputs: operands
                     .iter()
@@ -308,11 +318,17 @@ impl Recording {
                         Operand::Plaintext { place, .. } => vec![*place],
                     })
                     .collect(),
-                outputs: outputs.iter().flat_map(|batch| batch.places(i)).collect(),
+                outputs: outputs.iter().flat_map(|room| room.places(i)).collect(),
             }
         }));
-        Ok(outputs)
+        Ok(Rooms { outputs, count })
     }
+}
+
+/// Where the results of one run go, and how many ciphertexts its batches hold.
+struct Rooms {
+    outputs: Vec<Room>,
+    count: usize,
 }
 
 /// The estimates of the outputs of a recording. Inputs may have any errors in common.

@@ -68,13 +68,16 @@ impl Library {
     /// If there is none, it is the amount that was asked for, whose key is then named as missing.
     pub fn rotation(&self, slots: usize, by: i64, level: usize) -> i64 {
         let (wanted, by) = (by % slots as i64, by.rem_euclid(slots as i64) as usize);
-        let serves = |held: usize| {
-            KeyKind::rotation(&self.set, held as i64)
-                .is_none_or(|kind| self.levels.get(&kind).is_some_and(|&most| level <= most))
-        };
-        let same = |&&held: &&usize| held % slots == by && serves(held);
+        let same = |&&held: &&usize| held % slots == by && self.serves(held as i64, level);
         // The amounts ascend: the smallest is the canonical one if that is there.
         self.rotations.iter().find(same).map_or(wanted, |&held| held as i64)
+    }
+
+    /// Whether the key that rotates N/2 slots by this amount is there at `level`, or none is
+    /// needed.
+    pub fn serves(&self, by: i64, level: usize) -> bool {
+        KeyKind::rotation(&self.set, by)
+            .is_none_or(|kind| self.levels.get(&kind).is_some_and(|&most| level <= most))
     }
 
     /// The fewest amounts whose keys are there, and which rotate `slots` slots at `level` as `by`

@@ -2,7 +2,7 @@
 
 use girih_backend::NoProgress;
 use girih_ckks::server::{Ciphertexts, Estimate, LinearMap, LinearMaps, Matrix, Options};
-use girih_ckks::{CkksParameters, Complex64, Error, EvaluationKeys, KeyKind};
+use girih_ckks::{CkksParameters, Complex64, Error, EvaluationKeys, KeyKind, inner_sum_rotations};
 
 use crate::support::{SMALL, complex, kinds, numbers, pair, pair_of, server_of, to_complex};
 
@@ -113,6 +113,42 @@ fn sums_over_slots_and_back() {
     p.check_within(&s.spread(&masked, 4, 1).unwrap(), &wanted, 12.0, 7.0);
     assert!(matches!(s.inner_sum(&cx, 3, 1), Err(Error::Shape { .. })));
     assert!(matches!(s.inner_sum(&cx, 128, 1), Err(Error::Shape { .. })));
+}
+
+#[test]
+fn sums_of_four_terms_at_a_time_are_the_same_sums() {
+    for (width, stride, amounts) in [
+        (1, 1, vec![]),
+        (2, 3, vec![3]),
+        (4, -1, vec![-1, -2, -3]),
+        (32, 2, vec![2, 4, 6, 8, 16, 24, 32]),
+        (64, 1, vec![1, 2, 3, 4, 8, 12, 16, 32, 48]),
+    ] {
+        assert_eq!(inner_sum_rotations(width, stride), amounts);
+    }
+    let both = [inner_sum_rotations(32, 2), inner_sum_rotations(16, -1)].concat();
+    let (all, few) = (pair(&both), pair(&[2, 4, 8, 16, 32, -1, -2, -4, -8]));
+    let x = complex(64, 41);
+    let sums = |stride: i64, width: i64| -> Vec<Complex64> {
+        let at = |j: i64| x[j.rem_euclid(64) as usize];
+        (0..64).map(|j| (0..width).map(|i| at(j + i * stride)).sum()).collect()
+    };
+    for (width, stride) in [(32, 2), (16, -1), (4, 2), (8, 2)] {
+        let wanted = sums(stride, width as i64);
+        let [four, two] = [&all, &few].map(|p| {
+            let sum = p.server.inner_sum(&p.upload(&x), width, stride).unwrap();
+            p.check_within(&sum, &wanted, 12.0, 7.0);
+            sum.estimate().deviation
+        });
+        // The bound of one is that of the other: a key switch each, whatever is rounded at once.
+        assert!((four / two - 1.0).abs() < 0.3, "{width}, {stride}: {four} and {two}");
+    }
+    // A sum all around: a rotation that changes nothing is none of a sum of four terms.
+    let p = pair(&[4, 8, 12, 16, 32, 48]);
+    let sum = p.server.inner_sum(&p.upload(&x), 16, 4).unwrap();
+    let wanted: Vec<Complex64> =
+        (0..64).map(|j| (0..16).map(|i| x[(j + 4 * i) % 64]).sum()).collect();
+    p.check_within(&sum, &wanted, 12.0, 7.0);
 }
 
 #[test]
