@@ -37,17 +37,19 @@
 //! A number is digits of two bits. *Over TFHE* each is a message of four bits under one of padding:
 //! TFHE-rs's sets, `TFHERS_2_2` and those that group its key, are made for that. The other two bits
 //! are room for sums. Five digits fit a message, so sums of numbers are sums of digits, and carries
-//! wait until something reads them ([`FheUint::propagate`], or any operation but a sum). What
-//! carries do is then found by look-ups of the states of four digits at once, in logarithmic depth.
-//! A condition stands at 0 or 8, where two of them make 16, opposite to none. *In slots* carries go
-//! from digit to digit, which costs as much for one element as for all.
+//! wait until something reads them ([`FheUint::propagate`], or any operation but a sum). Carries
+//! are then found by look-ups of the states of four digits at once, in logarithmic depth, or one
+//! after another, where one bootstrapping finds a digit and its carry. A condition stands at 0 or
+//! 8, where two of them make 16, opposite to none. *In slots* carries go from digit to digit, which
+//! costs as much for one element as for all.
 //!
 //! # Programs
 //!
 //! An operation is recorded once for its width and for what is known of its operands: sums, and
 //! look-ups of sums. Each engine has recordings of its own, since what is cheap differs, and runs
-//! what is recorded level by level. [`costs()`] and [`slot_costs()`] say how many look-ups and
-//! levels operations have.
+//! what is recorded level by level. Over TFHE there are two of each, for few levels and for few
+//! bootstrappings ([`Aim`]), and the number of elements decides. [`costs()`] and [`slot_costs()`]
+//! say how much operations take.
 //!
 //! # Noise
 //!
@@ -73,7 +75,7 @@ pub use error::{Error, Result};
 pub use host::Encrypted;
 pub use server::Integers;
 pub use slots::{SlotCost, slot_costs};
-pub use tfhe::{CompressedIntegers, Cost, costs};
+pub use tfhe::{Aim, CompressedIntegers, Cost, costs};
 pub use types::{FheBool, FheInt, FheUint, I256, Integer, Other, U256};
 
 /// Bits of a digit.

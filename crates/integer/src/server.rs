@@ -57,14 +57,15 @@ impl<E: Engine> Integers<E> {
         self.0.server.key_id()
     }
 
-    /// Look-ups that its operations have asked for so far, each of one ciphertext.
+    /// Bootstrappings that its operations have asked for so far: look-ups of one sum each, and of
+    /// TFHE sometimes two of the same sum.
     pub fn look_ups(&self) -> u64 {
         self.0.look_ups.load(Ordering::Relaxed)
     }
 
-    /// Tells `listener` how many look-ups of an operation have been asked for, level by level; none
-    /// of them with `None`. Of a device that takes them without waiting, that is ahead of what it
-    /// has done.
+    /// Tells `listener` how many bootstrappings of an operation have been asked for, level by
+    /// level; none of them with `None`. Of a device that takes them without waiting, that is ahead
+    /// of what it has done.
     pub fn report_to(&self, listener: Option<Arc<dyn Progress + Send>>) {
         *self.0.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener;
     }

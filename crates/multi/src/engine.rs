@@ -325,6 +325,8 @@ impl BootstrapDevice for MultiEngine {
         Pipelining {
             overlaps_transfers: members().all(|m| m.overlaps_transfers),
             wave: members().map(|m| m.wave).sum(),
+            // A single one runs on one of them, while the others wait.
+            alone: members().map(|m| m.alone).sum(),
             part: members().map(|m| m.part).sum(),
         }
     }

@@ -344,10 +344,10 @@ mod tests {
         let file = std::env::temp_dir().join(format!("girih-integers-{}.json", std::process::id()));
         let json = file.to_string_lossy().into_owned();
         for (op, look_ups, batch) in [
-            ("add64", 107, 2),
-            ("mul64", 1685, 1),
-            ("div64", 7425, 1),
-            ("cmp64", 43, 2),
+            ("add64", 32, 8),
+            ("mul64", 1050, 2),
+            ("div64", 2240, 2),
+            ("cmp64", 33, 8),
             ("bitand64", 32, 2),
             ("select64", 32, 2),
             ("compress64", 0, 2),

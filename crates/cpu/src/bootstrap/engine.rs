@@ -4,7 +4,7 @@
 use crate::bootstrap::key_switch::KeySwitcher;
 use crate::bootstrap::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
 use crate::memory::out_of_memory;
-use girih_backend::bootstrap::BootstrapDevice;
+use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
     BootstrapJob, BootstrapShape, LinearJob, PlanReport, Result, Stage, StageOutput, Transform,
     Waiting, at_once,
@@ -74,6 +74,12 @@ impl BootstrapDevice for CpuEngine {
 
     fn report(&self) -> PlanReport {
         self.pipeline.describe().with("threads", rayon::current_num_threads())
+    }
+
+    /// Each thread has a job of its own.
+    fn pipelining(&self) -> Pipelining {
+        let threads = rayon::current_num_threads();
+        Pipelining { wave: threads, alone: threads, ..Pipelining::default() }
     }
 
     fn grow(&self, _: usize, to: usize) -> Result<()> {

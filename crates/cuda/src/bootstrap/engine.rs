@@ -177,6 +177,7 @@ impl BootstrapDevice for CudaEngine {
         Pipelining {
             overlaps_transfers: true,
             wave: self.pipeline.wave(),
+            alone: self.pipeline.alone(),
             part: self.pipeline.part(),
         }
     }

@@ -102,6 +102,13 @@ impl Pipeline {
         self.rotations.now()[0].wave()
     }
 
+    /// Ciphertexts of a wave that take as long as one alone.
+    pub fn alone(&self) -> usize {
+        let (rotations, wave) = (self.rotations.now(), self.wave());
+        let share = rotation::seconds(rotations, 1) / rotation::seconds(rotations, wave);
+        ((wave as f64 * share).ceil() as usize).clamp(1, wave)
+    }
+
     /// Whether independent calls run beside each other. Several blocks of a multiprocessor end at
     /// different times, and another call's blocks take their places; a single one profits from
     /// neighbours that read the same part of the key, which blocks of another call do not.

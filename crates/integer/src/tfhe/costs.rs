@@ -3,8 +3,8 @@
 use crate::operation::{Count, Logic, Move, Operand, Operation, Order};
 use crate::tfhe::CONDITION;
 use crate::tfhe::operations::{Request, record};
-use crate::tfhe::record::{DigitState, Values};
-use crate::tfhe::run::{budget, digit_values, log2_failure};
+use crate::tfhe::record::{Aim, DigitState, Rules, Values};
+use crate::tfhe::run::{budget, digit_values, has_pairs, log2_failure};
 use crate::{Error, Result};
 use girih_backend::Transform;
 use girih_tfhe::{NoiseModel, ParameterSet};
@@ -16,13 +16,16 @@ pub struct Cost {
     pub operation: &'static str,
     /// Bits of the operands.
     pub bits: u32,
-    /// Bootstrappings.
-    pub look_ups: usize,
+    /// What the program is made for; an array that is long enough takes fewer bootstrappings.
+    pub aim: Aim,
+    /// Bootstrappings: one may look up two functions of the same sum.
+    pub bootstrappings: usize,
     /// Bootstrappings one after another.
     pub levels: usize,
     /// Ciphertexts that are stored beside operands and results at most.
     pub scratch: usize,
-    /// log2 of a bound on the probability that the result is wrong: the sum over its look-ups.
+    /// log2 of a bound on the probability that the result is wrong: the sum over its
+    /// bootstrappings.
     pub log2_failure: f64,
 }
 
@@ -68,42 +71,53 @@ const COUNT_DIGITS: usize = 16;
 const BITS: [u32; 5] = [8, 16, 32, 64, 128];
 
 /// What operations on fresh or computed integers cost with `set` on a device that multiplies by
-/// `transform`, where nothing may fail more often than `2^log2_bound`: by recording, not running.
+/// `transform`, where nothing may fail more often than `2^log2_bound`, for either aim: by
+/// recording, not running.
 ///
 /// # Errors
 /// [`Error::Mismatch`] for a set on which look-ups of four bits fail too often.
 pub fn costs(set: &ParameterSet, transform: Transform, log2_bound: f64) -> Result<Vec<Cost>> {
     let model = NoiseModel::with_transform(set, transform);
-    let budget = budget(&model, set, log2_bound);
+    let (budget, pairs) = (budget(&model, set, log2_bound), has_pairs(set));
     let mut all = Vec::new();
-    for (name, steps, signed) in operations() {
-        for bits in BITS {
-            let cost =
-                cost(name, bits, &steps, signed, budget, &|norm| log2_failure(&model, set, norm));
-            let Some(cost) = cost else {
-                return Err(Error::Mismatch(format!(
-                    "{set} has no room for {name}: its look-ups of four bits fail with more than \
-                     2^{log2_bound}"
-                )));
-            };
-            all.push(cost);
+    for aim in Aim::ALL {
+        let rules = Rules { budget, pairs, aim };
+        for (name, steps, signed) in operations() {
+            for bits in BITS {
+                let log2_failure = |norm| log2_failure(&model, set, norm);
+                let Some(cost) = cost((name, bits), &steps, signed, rules, &log2_failure) else {
+                    return Err(Error::Mismatch(format!(
+                        "{set} has no room for {name}: its look-ups of four bits fail with more \
+                         than 2^{log2_bound}"
+                    )));
+                };
+                all.push(cost);
+            }
         }
     }
     Ok(all)
 }
 
 fn cost(
-    operation: &'static str,
-    bits: u32,
+    (operation, bits): (&'static str, u32),
     steps: &[Operation],
     signed: bool,
-    budget: u32,
+    rules: Rules,
     log2_failure: &dyn Fn(u32) -> f64,
 ) -> Option<Cost> {
     let digits =
         |values: Values, count| Operand::Digits(vec![DigitState { values, norm: 1 }; count]);
     let number = || digits(digit_values(), bits as usize / 2);
-    let mut total = Cost { operation, bits, look_ups: 0, levels: 0, scratch: 0, log2_failure: 0.0 };
+    let (bootstrappings, levels, scratch) = (0, 0, 0);
+    let mut total = Cost {
+        operation,
+        bits,
+        aim: rules.aim,
+        bootstrappings,
+        levels,
+        scratch,
+        log2_failure: 0.0,
+    };
     let mut failure = 0.0;
     let mut given: Option<Operand<DigitState>> = None;
     for &step in steps {
@@ -119,8 +133,8 @@ fn cost(
             Operation::Sum => (0..8).map(|_| number()).collect(),
             _ => vec![number(), number()],
         };
-        let program = record(&Request { operation: step, signed, operands }, budget)?;
-        total.look_ups += program.look_ups();
+        let program = record(&Request { operation: step, signed, operands }, rules)?;
+        total.bootstrappings += program.bootstrappings();
         total.levels += program.levels;
         total.scratch = total.scratch.max(program.slots as usize);
         failure += program

@@ -1,9 +1,9 @@
 //! Integers over TFHE: digits of two bits, each a message of four bits under one of padding.
 //!
 //! An operation is recorded once for its width and for what is known of its operands: sums, and
-//! look-ups of sums. What nobody reads is left out, equal look-ups are made once, look-ups whose
-//! inputs are ready form a level. Running it is a list of jobs a level, over all elements of the
-//! arrays and all digits.
+//! look-ups of sums. What nobody reads is left out, equal look-ups are made once, two of one sum
+//! share a rotation where they can, look-ups whose inputs are ready form a level. Running it is a
+//! list of jobs a level, over all elements of the arrays and all digits.
 
 mod compressed;
 mod costs;
@@ -16,6 +16,7 @@ mod sets;
 
 pub use compressed::CompressedIntegers;
 pub use costs::{Cost, costs};
+pub use record::Aim;
 
 use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
 use crate::{Error, Integers, Result};
@@ -24,8 +25,9 @@ use girih_tfhe::{
     SeededCiphertexts, ServerKey,
 };
 use record::{DigitState, Values};
-use run::{Context, Loaded, MOST_JOBS, budget, digit_values, log2_failure, unit};
+use run::{Context, Loaded, MOST_JOBS, budget, digit_values, has_pairs, log2_failure, unit};
 use sets::{LEAST_NORM, check_packing, check_set};
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use zeroize::Zeroizing;
 
@@ -113,7 +115,13 @@ impl Engine for ServerKey {
             }));
         }
         let scratch_bytes = AtomicUsize::new(Integers::<Self>::SCRATCH_BYTES);
-        Ok(Context { budget, scratch_bytes, report_every: AtomicUsize::new(MOST_JOBS) })
+        Ok(Context {
+            budget,
+            pairs: has_pairs(set),
+            scratch_bytes,
+            report_every: AtomicUsize::new(MOST_JOBS),
+            aim: Default::default(),
+        })
     }
 
     fn name(&self) -> String {
@@ -271,10 +279,17 @@ impl Integers<ServerKey> {
         self.0.context.scratch_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Lets the listener hear after so many look-ups at the latest, 65,536 unless another number is
-    /// set: fewer let it end work sooner, and leave a device idle that works on more at once.
-    pub fn report_every(&self, look_ups: usize) {
-        self.0.context.report_every.store(look_ups.clamp(1, MOST_JOBS), Ordering::Relaxed);
+    /// Runs operations with this aim from now on; with none, as at first, the number of elements
+    /// and the device decide. Results decrypt to the same values.
+    pub fn aim_for(&self, aim: Option<Aim>) {
+        *self.0.context.aim.lock().unwrap_or_else(PoisonError::into_inner) = aim;
+    }
+
+    /// Lets the listener hear after so many bootstrappings at the latest, 65,536 unless another
+    /// number is set: fewer let it end work sooner, and leave a device idle that works on more at
+    /// once.
+    pub fn report_every(&self, bootstrappings: usize) {
+        self.0.context.report_every.store(bootstrappings.clamp(1, MOST_JOBS), Ordering::Relaxed);
     }
 }
 

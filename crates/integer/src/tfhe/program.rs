@@ -1,7 +1,7 @@
 //! A recorded operation, made ready to run: levels of look-ups, and places for their results.
 
-use crate::tfhe::record::{DigitState, Kind, Linear, Node, Recorder, Table};
-use std::collections::{BTreeMap, HashMap};
+use crate::tfhe::record::{DigitState, Kind, Linear, Node, Pair, Recorder, Table};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Where a digit is while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,19 @@ pub(crate) struct Instruction {
     /// Which table; none of a sum.
     pub table: Option<usize>,
     pub place: Place,
+    /// A second look-up of the sum by the same rotation.
+    pub second: Option<Second>,
     /// What the sum may be.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests hold programs to it"))]
     pub values: crate::tfhe::record::Values,
+}
+
+/// A second result of a look-up: what its table holds so many steps further on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Second {
+    pub steps: u32,
+    pub constant: i32,
+    pub place: Place,
 }
 
 /// A list of independent instructions, all look-ups or all sums.
@@ -43,14 +53,20 @@ pub(crate) struct Program {
     pub slots: u32,
     /// What is known of the digits of each result.
     pub outputs: Vec<Vec<DigitState>>,
-    /// How many look-ups read a sum of each norm.
+    /// How many bootstrappings read a sum of each norm.
     pub norms: BTreeMap<u32, usize>,
     pub levels: usize,
 }
 
 impl Program {
-    pub fn look_ups(&self) -> usize {
+    pub fn bootstrappings(&self) -> usize {
         self.norms.values().sum()
+    }
+
+    /// How many bootstrappings each level has.
+    pub fn widths(&self) -> impl Iterator<Item = usize> {
+        let of_step = |step: &Step| step.iter().filter(|i| i.table.is_some()).count();
+        self.steps.iter().map(of_step).filter(|&width| width > 0)
     }
 
     /// Makes steps of what was recorded and leads to `outputs`; the rest is left out.
@@ -69,8 +85,14 @@ impl Program {
             .collect();
         let nodes = &recorder.nodes;
         let used = used(nodes, &outputs);
-        let order = order(nodes, &used);
+        let pairs = pairs(&recorder, &used);
+        let depths = match recorder.wants_few_bootstrappings() {
+            true => latest(nodes, &used, &pairs),
+            false => nodes.iter().map(|node| node.depth).collect(),
+        };
+        let order = order(nodes, &used, &depths);
         let mut places = Places::new(nodes, &outputs, &order);
+        let seconds: HashSet<u32> = pairs.values().map(|pair| pair.0).collect();
         let mut program = Self {
             steps: Vec::with_capacity(order.len() + 1),
             tables: Vec::new(),
@@ -81,10 +103,13 @@ impl Program {
         };
         let mut tables = HashMap::new();
         for (time, step) in order.iter().enumerate() {
-            let instructions = step.iter().map(|&node| {
+            let firsts = step.iter().filter(|node| !seconds.contains(node));
+            let instructions = firsts.map(|&node| {
+                let pair = pairs.get(&node);
                 let (x, table) = match &nodes[node as usize].kind {
                     Kind::LookUp { x, table } => {
                         *program.norms.entry(recorder.norm(x)).or_insert(0) += 1;
+                        let table = pair.map_or(table, |(_, pair)| &pair.table);
                         let new = tables.len();
                         let index = *tables.entry(table.clone()).or_insert(new);
                         if index == new {
@@ -95,7 +120,13 @@ impl Program {
                     Kind::Sum { x } => (x, None),
                     Kind::Input { .. } => unreachable!("inputs are in no step"),
                 };
-                places.instruction(x, table, node, time)
+                let second = pair.map(|(second, pair)| Second {
+                    steps: pair.steps,
+                    constant: pair.constant,
+                    place: places.place(*second, time),
+                });
+                let place = places.place(node, time);
+                Instruction { second, ..places.of_sum(x, table, place) }
             });
             let instructions = instructions.collect();
             places.free(time);
@@ -116,7 +147,7 @@ impl Program {
         let mut slots = vec![0; self.slots as usize];
         let mut outputs: Vec<Vec<i32>> = self.outputs.iter().map(|o| vec![0; o.len()]).collect();
         for step in &self.steps {
-            let run = |i: &Instruction| {
+            let run = |i: &Instruction| -> Vec<(Place, i32)> {
                 let value = |place: Place| match place {
                     Place::Input { operand, digit } => inputs[operand][digit],
                     Place::Slot(slot) => slots[slot as usize],
@@ -125,17 +156,20 @@ impl Program {
                 let x =
                     i.operands.iter().map(|&(place, w)| value(place) * w).sum::<i32>() + i.constant;
                 // Sums of sums are checked where they are looked up.
-                match i.table {
-                    Some(table) => {
-                        assert!(i.values.contains(x), "{x} is none of {:?}", i.values);
-                        self.tables[table].result(x)
-                    }
-                    None => x,
-                }
+                let Some(table) = i.table else { return vec![(i.place, x)] };
+                assert!(i.values.contains(x), "{x} is none of {:?}", i.values);
+                let table = &self.tables[table];
+                let second = |second: &Second| {
+                    let x = x + second.steps as i32;
+                    (second.place, table.result_with(x, second.constant))
+                };
+                std::iter::once((i.place, table.result(x)))
+                    .chain(i.second.as_ref().map(second))
+                    .collect()
             };
-            let results: Vec<i32> = step.iter().map(run).collect();
-            for (i, result) in step.iter().zip(results) {
-                match i.place {
+            let results: Vec<(Place, i32)> = step.iter().flat_map(run).collect();
+            for (place, result) in results {
+                match place {
                     Place::Slot(slot) => slots[slot as usize] = result,
                     Place::Output { output, digit } => outputs[output][digit] = result,
                     Place::Input { .. } => unreachable!("inputs are not written"),
@@ -174,13 +208,48 @@ fn used(nodes: &[Node], outputs: &[Vec<Linear>]) -> Vec<u32> {
     (0..nodes.len()).filter(is_step).map(|i| i as u32).collect()
 }
 
+/// Pairs of which both are used, by the first.
+fn pairs<'a>(recorder: &'a Recorder, used: &[u32]) -> HashMap<u32, &'a (u32, Pair)> {
+    let is_used = |i: u32| used.binary_search(&i).is_ok();
+    let pair = |&i: &u32| Some((i, recorder.pair(i).filter(|(second, _)| is_used(*second))?));
+    used.iter().filter_map(pair).collect()
+}
+
+/// The last level at which each node is in time for all that read it: few results wait at once.
+/// Two of one rotation are at the same.
+fn latest(nodes: &[Node], used: &[u32], pairs: &HashMap<u32, &(u32, Pair)>) -> Vec<usize> {
+    let levels = used.iter().map(|&i| nodes[i as usize].depth).max().unwrap_or(0);
+    let mut depths = vec![levels; nodes.len()];
+    let partners: HashMap<u32, u32> = pairs
+        .iter()
+        .flat_map(|(&first, &&(second, _))| [(first, second), (second, first)])
+        .collect();
+    for &i in used.iter().rev() {
+        if let Some(&partner) = partners.get(&i) {
+            let both = depths[i as usize].min(depths[partner as usize]);
+            (depths[i as usize], depths[partner as usize]) = (both, both);
+            // Whoever reads the other is known once it has been met, too.
+            if partner < i {
+                continue;
+            }
+        }
+        let depth = depths[i as usize];
+        let before =
+            if matches!(nodes[i as usize].kind, Kind::Sum { .. }) { depth } else { depth - 1 };
+        for &(j, _) in terms(&nodes[i as usize]) {
+            depths[j as usize] = depths[j as usize].min(before);
+        }
+    }
+    depths
+}
+
 /// Look-ups of each depth, then sums of the same, those that read others later.
-fn order(nodes: &[Node], used: &[u32]) -> Vec<Vec<u32>> {
+fn order(nodes: &[Node], used: &[u32], depths: &[usize]) -> Vec<Vec<u32>> {
     let mut steps: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
     for &i in used {
         let node = &nodes[i as usize];
         let stage = if matches!(node.kind, Kind::Sum { .. }) { node.stage } else { 0 };
-        steps.entry((node.depth, stage)).or_default().push(i);
+        steps.entry((depths[i as usize], stage)).or_default().push(i);
     }
     steps.into_values().collect()
 }
@@ -228,31 +297,24 @@ impl Places {
         Self { of, last, ends: vec![Vec::new(); order.len() + 1], free: Vec::new(), slots: 0 }
     }
 
-    fn instruction(
-        &mut self,
-        x: &Linear,
-        table: Option<usize>,
-        node: u32,
-        time: usize,
-    ) -> Instruction {
-        let place = match self.of.get(&node) {
-            Some(&place) => place,
-            None => {
-                let slot = self.free.pop().unwrap_or_else(|| {
-                    self.slots += 1;
-                    self.slots - 1
-                });
-                self.ends[self.last[&node].max(time)].push(slot);
-                self.of.insert(node, Place::Slot(slot));
-                Place::Slot(slot)
-            }
-        };
-        self.of_sum(x, table, place)
+    /// The place of a node that is written now.
+    fn place(&mut self, node: u32, time: usize) -> Place {
+        if let Some(&place) = self.of.get(&node) {
+            return place;
+        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        });
+        self.ends[self.last[&node].max(time)].push(slot);
+        self.of.insert(node, Place::Slot(slot));
+        Place::Slot(slot)
     }
 
     fn of_sum(&self, x: &Linear, table: Option<usize>, place: Place) -> Instruction {
         let operands = x.terms().iter().map(|&(i, w)| (self.of[&i], w)).collect();
-        Instruction { operands, constant: x.constant_term(), table, place, values: x.values() }
+        let (constant, values) = (x.constant_term(), x.values());
+        Instruction { operands, constant, table, place, second: None, values }
     }
 
     fn free(&mut self, time: usize) {

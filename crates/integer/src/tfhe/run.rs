@@ -5,15 +5,17 @@ use crate::engine::{Array, Held, Inner};
 use crate::operation::Request;
 use crate::tfhe::operations::record;
 use crate::tfhe::program::{Instruction, Place, Program};
-use crate::tfhe::record::{DigitState, Table, Values};
+use crate::tfhe::record::{Aim, DigitState, Rules, Table, Values};
 use crate::tfhe::{MESSAGE_BITS, PLAINTEXT, RADIX};
+use girih_backend::bootstrap::Pipelining;
 use girih_backend::{BootstrapJob, Combination, LinearJob, Operand as Term, Progress};
 use girih_tfhe::{
-    CentredTable, DeviceCiphertexts, LoadedTable, NoiseModel, ParameterSet, ServerKey,
+    CentredTable, DeviceCiphertexts, LoadedTable, NoiseModel, ParameterSet, SecondMessage,
+    ServerKey,
 };
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest norm of a sum that is looked up: the square of 5, which sets for two bits of message
 /// and two of carry are made for.
@@ -26,16 +28,53 @@ pub(crate) const MOST_JOBS: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Context {
     pub(crate) budget: u32,
+    /// Whether rotations may have two results.
+    pub(crate) pairs: bool,
     pub(crate) scratch_bytes: AtomicUsize,
-    /// The most look-ups between two reports.
+    /// The most bootstrappings between two reports.
     pub(crate) report_every: AtomicUsize,
+    /// Which programs run, unless the number of elements is to decide.
+    pub(crate) aim: Mutex<Option<Aim>>,
+}
+
+/// An operation as programs for few elements and for many.
+#[derive(Debug)]
+pub struct Loaded {
+    /// One, or two where they differ.
+    programs: Vec<LoadedProgram>,
 }
 
 /// A program whose tables are on the device.
 #[derive(Debug)]
-pub struct Loaded {
+struct LoadedProgram {
+    aim: Aim,
     program: Program,
     tables: Vec<LoadedTable>,
+}
+
+impl Loaded {
+    /// The program for an aim, or else the one that ends soonest on so many elements, with scratch
+    /// for so many ciphertexts.
+    fn choose(
+        &self,
+        aim: Option<Aim>,
+        count: usize,
+        scratch: usize,
+        device: Pipelining,
+    ) -> &LoadedProgram {
+        let time = |loaded: &&LoadedProgram| -> usize {
+            let part = loaded.part(count, scratch);
+            let parts = [(count / part, part), (1, count % part)];
+            let of = |part: usize| -> usize {
+                loaded.program.widths().map(|width| device.time_of(width * part)).sum()
+            };
+            parts.iter().map(|&(times, part)| times * of(part)).sum()
+        };
+        let suits = |loaded: &&LoadedProgram| Some(loaded.aim) == aim;
+        let suitable = self.programs.iter().find(suits);
+        // Of one that suits either aim there is no second.
+        suitable.or(self.programs.iter().min_by_key(time)).expect("at least one")
+    }
 }
 
 /// Variance of what operations read: bootstrapped messages, or fresh ones where these have larger
@@ -55,27 +94,54 @@ pub(crate) fn budget(model: &NoiseModel, set: &ParameterSet, log2_bound: f64) ->
     (1..=LARGEST_NORM).rev().find(|&n| log2_failure(model, set, n) <= log2_bound).unwrap_or(0)
 }
 
+/// Whether rotations with a set have two results.
+pub(crate) fn has_pairs(set: &ParameterSet) -> bool {
+    set.shape().accumulator_modulus().is_none()
+}
+
 /// Records an operation, and loads its tables.
 pub(crate) fn load(
     server: &ServerKey,
     context: &Context,
     request: &Request<DigitState>,
 ) -> Result<Loaded> {
-    let Some(program) = record(request, context.budget) else {
-        let (model, set) = (server.noise_model(), server.set());
-        return Err(girih_tfhe::Error::TooNoisy {
-            what: format!("{:?} of integers with such errors", request.operation),
-            log2_failure: log2_failure(&model, set, LARGEST_NORM + 1),
-            log2_bound: server.failure_limit(),
+    let mut programs: Vec<LoadedProgram> = Vec::with_capacity(Aim::ALL.len());
+    for aim in Aim::ALL {
+        let rules = Rules { budget: context.budget, pairs: context.pairs, aim };
+        let Some(program) = record(request, rules) else {
+            let (model, set) = (server.noise_model(), server.set());
+            return Err(girih_tfhe::Error::TooNoisy {
+                what: format!("{:?} of integers with such errors", request.operation),
+                log2_failure: log2_failure(&model, set, LARGEST_NORM + 1),
+                log2_bound: server.failure_limit(),
+            }
+            .into());
+        };
+        let fewest = programs.iter().map(|p| p.program.bootstrappings()).min();
+        // Without fewer bootstrappings there is nothing to say for more levels.
+        if fewest.is_none_or(|fewest| program.bootstrappings() < fewest) {
+            programs.push(LoadedProgram::new(server, aim, program)?);
         }
-        .into());
-    };
-    let load = |t: &Table| {
-        let values = t.values.iter().map(|&v| i32::from(v)).collect();
-        server.load_centred(&CentredTable::new(values, t.constant)?)
-    };
-    let tables = program.tables.iter().map(load).collect::<girih_tfhe::Result<Vec<_>>>()?;
-    Ok(Loaded { program, tables })
+    }
+    Ok(Loaded { programs })
+}
+
+impl LoadedProgram {
+    fn new(server: &ServerKey, aim: Aim, program: Program) -> Result<Self> {
+        let load = |t: &Table| {
+            let values = t.values.iter().map(|&v| i32::from(v)).collect();
+            server.load_centred(&CentredTable::of_pair(values, t.constant)?)
+        };
+        let tables = program.tables.iter().map(load).collect::<girih_tfhe::Result<Vec<_>>>()?;
+        Ok(Self { aim, program, tables })
+    }
+
+    /// How many elements run at once, with scratch for so many ciphertexts: as many parts as that
+    /// takes, of about equal length.
+    fn part(&self, count: usize, scratch: usize) -> usize {
+        let most = scratch.checked_div(self.program.slots as usize).unwrap_or(count);
+        count.div_ceil(count.div_ceil(most.clamp(1, count)))
+    }
 }
 
 /// Runs a program: the results, and what is known of their digits.
@@ -85,7 +151,12 @@ pub(crate) fn execute(
     arrays: &[Option<&Array<ServerKey>>],
     count: usize,
 ) -> Result<Vec<Held<ServerKey>>> {
-    let (program, server) = (&loaded.program, &inner.server);
+    let server = &inner.server;
+    let aim = *inner.context.aim.lock().unwrap_or_else(PoisonError::into_inner);
+    let limit = inner.context.scratch_bytes.load(Ordering::Relaxed);
+    let ciphertexts = limit / (4 * server.set().shape().ciphertext_len());
+    let loaded = loaded.choose(aim, count, ciphertexts, server.engine().pipelining());
+    let program = &loaded.program;
     let unit = unit(&server.noise_model());
     let results = program
         .outputs
@@ -97,11 +168,7 @@ pub(crate) fn execute(
             words.with_variance(f64::from(norm) * unit)
         })
         .collect::<girih_tfhe::Result<Vec<_>>>()?;
-    let element = 4 * server.set().shape().ciphertext_len() * program.slots as usize;
-    let limit = inner.context.scratch_bytes.load(Ordering::Relaxed);
-    // As many parts as that takes, of about equal length.
-    let most = limit.checked_div(element).unwrap_or(count).clamp(1, count);
-    let part = count.div_ceil(count.div_ceil(most));
+    let part = loaded.part(count, ciphertexts);
     let scratch = match program.slots as usize {
         0 => None,
         slots => Some(server.allocate(slots * part)?),
@@ -109,7 +176,7 @@ pub(crate) fn execute(
     let told = Told {
         listener: inner.listener(),
         done: Cell::new(0),
-        total: program.look_ups() * count,
+        total: program.bootstrappings() * count,
         every: inner.context.report_every.load(Ordering::Relaxed),
     };
     let scratch = scratch.as_ref();
@@ -117,7 +184,7 @@ pub(crate) fn execute(
     for first in (0..count).step_by(part) {
         run.part(server, first..count.min(first + part))?;
     }
-    inner.count_look_ups(program.look_ups() * count);
+    inner.count_look_ups(program.bootstrappings() * count);
     Ok(results.into_iter().zip(program.outputs.iter().cloned()).collect())
 }
 
@@ -140,7 +207,7 @@ impl Told {
 
 /// One run of a program: where everything is in the device's store.
 struct Run<'a> {
-    loaded: &'a Loaded,
+    loaded: &'a LoadedProgram,
     arrays: &'a [Option<&'a Array<ServerKey>>],
     results: &'a [DeviceCiphertexts],
     scratch: Option<&'a DeviceCiphertexts>,
@@ -185,7 +252,17 @@ impl Run<'_> {
                 match i.table {
                     Some(table) => {
                         let table = &self.loaded.tables[table];
-                        jobs.push(server.message_job(&terms, i.constant, table, output));
+                        jobs.push(match &i.second {
+                            None => server.message_job(&terms, i.constant, table, output),
+                            Some(second) => {
+                                let second = SecondMessage {
+                                    steps: second.steps,
+                                    constant: second.constant,
+                                    output: self.place(second.place, element),
+                                };
+                                server.message_pair_job(&terms, i.constant, table, output, second)
+                            }
+                        });
                     }
                     None => {
                         let constant = server.message_steps(i.constant, MESSAGE_BITS);

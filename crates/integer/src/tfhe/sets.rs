@@ -37,3 +37,20 @@ pub(crate) fn check_set(set: &ParameterSet) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tfhe::run::has_pairs;
+
+    /// Every set that has room for integers has two results a rotation.
+    #[test]
+    fn sets_of_prime_words_have_no_room() {
+        let of_integers = |set: &ParameterSet| check_set(set).is_ok();
+        let sets: Vec<ParameterSet> = ParameterSet::all().into_iter().filter(of_integers).collect();
+        assert!(sets.len() > 2);
+        for set in sets {
+            assert!(has_pairs(&set), "{set}: docs/integers.md says that there is none");
+        }
+    }
+}

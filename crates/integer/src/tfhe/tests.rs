@@ -4,7 +4,7 @@
 use crate::operation::{Count, Logic, Move, Operation, Order};
 use crate::tfhe::operations::{Request, record};
 use crate::tfhe::program::Program;
-use crate::tfhe::record::{DigitState, Values};
+use crate::tfhe::record::{Aim, DigitState, Rules, Values};
 use crate::tfhe::run::digit_values;
 use crate::tfhe::{CONDITION, RADIX};
 
@@ -55,11 +55,36 @@ fn condition() -> Operand {
     Operand::Digits(vec![state(Values::from_iter([0, CONDITION]), 1)])
 }
 
-fn program(operation: Operation, signed: bool, operands: &[Operand], budget: u32) -> Program {
+/// One operation, recorded for either aim, on sets whose rotations have two results and on others.
+struct Programs(Vec<Program>);
+
+impl std::ops::Deref for Programs {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        &self.0[0]
+    }
+}
+
+impl Programs {
+    /// What all of them give.
+    fn simulate(&self, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
+        let mut results = self.0.iter().map(|program| program.simulate(inputs));
+        let first = results.next().expect("one at least");
+        results.for_each(|result| assert_eq!(result, first));
+        first
+    }
+}
+
+fn program(operation: Operation, signed: bool, operands: &[Operand], budget: u32) -> Programs {
     let request = Request { operation, signed, operands: operands.to_vec() };
-    let program = record(&request, budget).expect("within the budget");
-    assert!(program.norms.keys().all(|&norm| norm <= budget), "{request:?}");
-    program
+    let rules = [true, false].map(|pairs| Aim::ALL.map(|aim| Rules { budget, pairs, aim }));
+    let programs = rules.iter().flatten().map(|&rules| {
+        let program = record(&request, rules).expect("within the budget");
+        assert!(program.norms.keys().all(|&norm| norm <= budget), "{request:?}");
+        program
+    });
+    Programs(programs.collect())
 }
 
 /// What an operation of two numbers must give, in the order of its results.
@@ -153,7 +178,7 @@ fn is_of_one(operation: Operation) -> bool {
 }
 
 /// The results of a program as numbers of `bits` bits, and flags as they are.
-fn results(program: &Program, inputs: &[Vec<i32>], bits: u32) -> Vec<u128> {
+fn results(program: &Programs, inputs: &[Vec<i32>], bits: u32) -> Vec<u128> {
     let result = |(digits, states): (&Vec<i32>, &Vec<DigitState>)| match &states[..] {
         [state] if state.values.iter().all(|v| v == 0 || v == CONDITION) => digits[0] as u128,
         _ => Number::new(Number::of(digits), bits).value,
@@ -161,7 +186,7 @@ fn results(program: &Program, inputs: &[Vec<i32>], bits: u32) -> Vec<u128> {
     program.simulate(inputs).iter().zip(&program.outputs).map(result).collect()
 }
 
-fn check(program: &Program, operation: Operation, signed: bool, a: Number, b: Number) {
+fn check(program: &Programs, operation: Operation, signed: bool, a: Number, b: Number) {
     let mut inputs = vec![a.digits()];
     if !is_of_one(operation) {
         inputs.push(b.digits());
@@ -255,7 +280,7 @@ fn sums_wait_for_carries() {
     let mut look_ups = Vec::new();
     for _ in 0..6 {
         let program = program(Operation::Add, false, &[operand, number(64)], 25);
-        look_ups.push(program.look_ups());
+        look_ups.push(program.bootstrappings());
         operand = Operand::Digits(program.outputs[0].clone());
     }
     assert_eq!(look_ups[..3], [0, 0, 0]);
@@ -316,7 +341,7 @@ fn counted(which: Count, x: Number) -> u128 {
 #[test]
 fn bits_are_counted() {
     for (which, budget) in Count::ALL.into_iter().flat_map(|c| BUDGETS.map(|b| (c, b))) {
-        let check = |program: &Program, x: Number| {
+        let check = |program: &Programs, x: Number| {
             let got = program.simulate(&[x.digits()]);
             assert_eq!(Number::of(&got[0]), counted(which, x), "{which:?} of {:#x}", x.value);
         };
@@ -447,12 +472,13 @@ proptest! {
 /// Every width reads and writes what it says; no program reads a place before it is written.
 #[test]
 fn programs_are_lists_of_independent_instructions() {
-    use crate::tfhe::program::Place;
+    use crate::tfhe::program::{Instruction, Place};
     for operation in [Operation::Divide, Operation::Multiply, Operation::MoveBy(Move::RotateLeft)] {
         let program = program(operation, true, &[number(16), number(16)], 25);
         let mut written = std::collections::HashSet::new();
-        for step in &program.steps {
-            let here: Vec<Place> = step.iter().map(|i| i.place).collect();
+        for step in program.0.iter().flat_map(|program| &program.steps) {
+            let places = |i: &Instruction| [Some(i.place), i.second.map(|second| second.place)];
+            let here: Vec<Place> = step.iter().flat_map(places).flatten().collect();
             for i in step {
                 assert!(i.operands.len() <= 4);
                 for (place, _) in &i.operands {

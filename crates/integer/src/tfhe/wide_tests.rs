@@ -4,7 +4,7 @@ use crate::operation::{Count, Logic, Move, Operand, Operation, Order};
 use crate::tfhe::CONDITION;
 use crate::tfhe::operations::{Request, record};
 use crate::tfhe::program::Program;
-use crate::tfhe::record::DigitState;
+use crate::tfhe::record::{Aim, DigitState, Rules};
 use crate::tfhe::run::digit_values;
 use num_bigint::{BigInt, Sign};
 
@@ -125,17 +125,19 @@ fn numbers(model: &Model) -> Vec<(BigInt, BigInt)> {
     pairs.map(|(a, b)| (model.wrap(&a), model.wrap(&b))).to_vec()
 }
 
-fn program(model: &Model, operation: Operation, operands: usize) -> Program {
+fn program(model: &Model, operation: Operation, operands: usize, aim: Aim) -> Program {
     let state = DigitState { values: digit_values(), norm: 1 };
     let number = Operand::Digits(vec![state; model.bits as usize / 2]);
     let request = Request { operation, signed: model.signed, operands: vec![number; operands] };
-    record(&request, 25).expect("within the budget")
+    record(&request, Rules { budget: 25, pairs: true, aim }).expect("within the budget")
 }
 
 fn check(bits: u32, signed: bool, operations: &[(Operation, usize)]) {
     let model = Model { bits, signed };
-    for &(operation, operands) in operations {
-        let program = program(&model, operation, operands);
+    for (&(operation, operands), aim) in
+        operations.iter().flat_map(|of| Aim::ALL.map(|aim| (of, aim)))
+    {
+        let program = program(&model, operation, operands, aim);
         for (a, b) in numbers(&model) {
             let inputs = [model.digits(&a), model.digits(&b)];
             let got = program.simulate(&inputs[..operands]);

@@ -10,7 +10,7 @@ use crate::bootstrap::trace::trace;
 use crate::runtime::gpu::{Gpu, STORAGE};
 use crate::runtime::script::ScriptBuffers;
 use crate::runtime::upload::Uploads;
-use girih_backend::bootstrap::BootstrapDevice;
+use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
 use girih_backend::{
     BackendError, BootstrapJob, BootstrapShape, KeySource, LinearJob, PlanReport, PlanSource,
     Progress, Result, Stage, StageOutput, Transform, Waiting,
@@ -155,6 +155,12 @@ impl BootstrapDevice for WgpuEngine {
 
     fn transform(&self) -> Transform {
         Transform::Ntt
+    }
+
+    /// Adapters do not say how many workgroups run at once: a guess between small GPUs, of 16
+    /// multiprocessors, and large ones, of 132.
+    fn pipelining(&self) -> Pipelining {
+        Pipelining { wave: 64, alone: 64, ..Pipelining::default() }
     }
 
     fn report(&self) -> PlanReport {

@@ -124,15 +124,20 @@ fn fill(recorder: &mut Recorder, digits: &[Linear], signed: bool) -> Linear {
 /// Digits moved by a number of digits below theirs: no look-up.
 fn move_digits(digits: &[Linear], how: Move, by: usize, fill: &Linear) -> Vec<Linear> {
     let len = digits.len();
-    let from = |i: usize| match how {
-        Move::RotateLeft => Some((i + len - by) % len),
-        Move::RotateRight => Some((i + by) % len),
-        Move::ShiftLeft => i.checked_sub(by),
-        Move::ShiftRight => Some(i + by).filter(|&i| i < len),
-    };
     let zero = Linear::constant(0);
     let outside = if how.is_left() { &zero } else { fill };
-    (0..len).map(|i| from(i).map_or(outside, |i| &digits[i]).clone()).collect()
+    let digit = |i: usize| source(len, how, by, i).map_or(outside, |i| &digits[i]);
+    (0..len).map(|i| digit(i).clone()).collect()
+}
+
+/// Which of `len` digits comes to the place of another; none where it is one from outside.
+fn source(len: usize, how: Move, by: usize, to: usize) -> Option<usize> {
+    match how {
+        Move::RotateLeft => Some((to + len - by % len) % len),
+        Move::RotateRight => Some((to + by) % len),
+        Move::ShiftLeft => to.checked_sub(by),
+        Move::ShiftRight => Some(to + by).filter(|&i| i < len),
+    }
 }
 
 /// Digits moved by one bit: each from itself and its neighbour.
@@ -143,6 +148,72 @@ fn move_bit(recorder: &mut Recorder, digits: &[Linear], how: Move, fill: &Linear
         false => digit / 2 + RADIX / 2 * (neighbour % 2),
     };
     digits.iter().zip(&neighbours).map(|(x, y)| of_two(recorder, x, y, bit)).collect()
+}
+
+/// Digits moved by one bit where a condition holds, which stands at 0 or 4. Eight places are what
+/// is left of a digit and what its neighbour gets, by one rotation.
+fn move_bit_if(
+    recorder: &mut Recorder,
+    condition: &Linear,
+    digits: &[Linear],
+    how: Move,
+    fill: &Linear,
+) -> Vec<Linear> {
+    if condition.value() == Some(0) {
+        return digits.to_vec();
+    }
+    let halves = move |x: i32| (x % RADIX / 2, 2 * (x % 2));
+    let (left, is_moved) = (how.is_left(), |x: i32| x >= RADIX);
+    let stays = move |x: i32| match is_moved(x) {
+        true if left => halves(x).1,
+        true => halves(x).0,
+        false => x,
+    };
+    let leaves = move |x: i32| match is_moved(x) {
+        true if left => halves(x).0,
+        true => halves(x).1,
+        false => 0,
+    };
+    let mut part = |x: &Linear, f: &dyn Fn(i32) -> i32| recorder.look_up(&x.plus(condition), f);
+    let kept: Vec<Linear> = digits.iter().map(|x| part(x, &stays)).collect();
+    let handed: Vec<Linear> = digits.iter().map(|x| part(x, &leaves)).collect();
+    let handed = move_digits(&handed, how, 1, &part(fill, &leaves));
+    kept.iter().zip(&handed).map(|(x, y)| x.plus(y).known(0, RADIX - 1)).collect()
+}
+
+/// The norm of a digit that two stages have moved, and four times one of an operand.
+const BY_DIGIT_NORM: u32 = 20;
+
+/// Digits moved by one of four numbers of digits, as a digit says. Each is looked up with it, once
+/// for every place that it may come to: there it is 0 unless it does. A rotation serves two places,
+/// as zeros of one are those of the other.
+fn move_by_digit(
+    recorder: &mut Recorder,
+    amount: &Linear,
+    digits: &[Linear],
+    how: Move,
+    by: [usize; 4],
+    fill: &Linear,
+) -> Vec<Linear> {
+    let len = digits.len();
+    let times = amount.times(RADIX);
+    let mut come = |x: &Linear, is_by: &[bool; 4]| {
+        recorder
+            .look_up(&x.plus(&times), |x| if is_by[(x / RADIX) as usize] { x % RADIX } else { 0 })
+    };
+    let mut digit = |to: usize| {
+        let from = by.map(|by| source(len, how, by, to));
+        let inside = (0..len).filter(|i| from.contains(&Some(*i)));
+        let inside = inside.map(|i| come(&digits[i], &from.map(|from| from == Some(i))));
+        let sum = inside.fold(Linear::constant(0), |sum, x| sum.plus(&x));
+        let outside = if how.is_left() || how.turns() {
+            Linear::constant(0)
+        } else {
+            come(fill, &from.map(|from| from.is_none()))
+        };
+        sum.plus(&outside).known(0, RADIX - 1)
+    };
+    (0..len).map(&mut digit).collect()
 }
 
 /// Digits below 4 moved by a number of bits below theirs.
@@ -177,16 +248,26 @@ pub(super) fn move_by(
     };
     // 2^bit modulo the width.
     let mut places = 1 % width;
-    for bit in 0..bits {
+    let (mut bit, by_digits) = (0, recorder.budget() >= BY_DIGIT_NORM);
+    while bit < bits {
         let Some(digit) = amount.get(bit / 2) else { break };
-        let condition = recorder.look_up(digit, |x| CONDITION * (x >> (bit % 2) & 1));
-        let moved = match bit {
-            0 => move_bit(recorder, &result, how, &fill),
+        let mut condition = |scale: i32| recorder.look_up(digit, |x| scale * (x >> (bit % 2) & 1));
+        if bit == 0 {
+            let condition = condition(RADIX);
+            result = move_bit_if(recorder, &condition, &result, how, &fill);
+        } else if bit % 2 == 0 && bit + 1 < bits && by_digits {
+            let next = 2 * places % width;
+            let by = [0, places, next, places + next].map(|bits| bits / 2);
+            result = move_by_digit(recorder, digit, &result, how, by, &fill);
+            (bit, places) = (bit + 1, next);
+        } else {
+            let condition = condition(CONDITION);
             // An even number of bits, also of what is left of it by the width.
-            _ => move_digits(&result, how, places / 2, &fill),
-        };
-        result = select(recorder, &condition, &moved, &result);
+            let moved = move_digits(&result, how, places / 2, &fill);
+            result = select(recorder, &condition, &moved, &result);
+        }
         places = 2 * places % width;
+        bit += 1;
         // A stage reads two digits of the one before, whose inputs may be one, and a condition.
         if result.iter().any(|x| 2 * recorder.norm(x) + 3 > recorder.budget()) {
             result = result.iter().map(|x| recorder.refresh(x)).collect();

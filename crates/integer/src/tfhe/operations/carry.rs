@@ -1,88 +1,148 @@
-//! Carries: lazily added digits become digits below 4 again, in logarithmic depth.
+//! Carries: lazily added digits become digits below 4 again, in logarithmic depth or one after
+//! another.
 
+use super::columns::resolve_columns;
 use crate::tfhe::RADIX;
 use crate::tfhe::record::{Linear, Recorder};
 
-/// One position of a chain of carries: x above `most` makes a carry, x equal to it passes one on.
-/// A carry in is at most 1, and so is a carry out.
-#[derive(Clone)]
+/// States that one look-up reads: 2^4 states of a carry or none fill the circle.
+const GROUP: usize = 4;
+
+/// The sum that says whether a carry comes out: it does where it is more than `most`.
 struct Link {
     x: Linear,
     most: i32,
 }
 
-/// Links whose states one look-up reads: 2^4 states of a carry or none fill the circle.
-const GROUP: usize = 4;
-
 impl Link {
-    /// 2 where a carry is made whatever comes in, 1 where one that comes in is passed on, else 0;
-    /// times `scale`.
-    fn state(&self, recorder: &mut Recorder, scale: i32) -> Linear {
-        let most = self.most;
-        recorder.look_up(&self.x, |x| scale * (1 + (x - most).signum()))
-    }
-
-    /// The carry out where none comes in, times `scale`.
     fn carry(&self, recorder: &mut Recorder, scale: i32) -> Linear {
         let most = self.most;
         recorder.look_up(&self.x, |x| scale * i32::from(x > most))
     }
 }
 
-/// The states of links as digits of base 2, of which 2 is one: with a carry in, their sum is at
-/// least 2^(number of links) where a carry comes out.
-struct Group(Vec<Linear>);
-
-impl Group {
-    fn new(recorder: &mut Recorder, links: &[Link]) -> Self {
-        Self((0..).zip(links).map(|(i, link)| link.state(recorder, 1 << i)).collect())
-    }
-
-    /// The first `links` of them as one link.
-    fn link(&self, links: usize) -> Link {
-        Link { x: Linear::sum(&self.0[..links]), most: (1 << links) - 1 }
-    }
+/// Digits with carries to come, a chain into which none comes: the lowest is at most 7, the others
+/// 6, so that a carry is at most 1.
+struct Chain<'a> {
+    digits: &'a [Linear],
 }
 
-/// Carries into groups, and the groups.
-struct Groups {
-    groups: Vec<Group>,
-    into: Vec<Linear>,
-}
-
-impl Groups {
-    fn new(recorder: &mut Recorder, links: &[Link]) -> Self {
-        let groups: Vec<Group> =
-            links.chunks(GROUP).map(|links| Group::new(recorder, links)).collect();
-        let whole: Vec<Link> =
-            groups[..groups.len() - 1].iter().map(|group| group.link(GROUP)).collect();
-        let into = carries(recorder, &whole);
-        let into = [vec![Linear::constant(0)], into].concat();
-        Self { groups, into }
+impl Chain<'_> {
+    /// What `len` digits from `first` on do with a carry: 2 where they make one whatever comes in,
+    /// 1 where they pass on what comes in, else 0; times `scale`. They start at a multiple of the
+    /// power of four that holds them.
+    ///
+    /// States of groups, read as digits of base 2 of which 2 is one, say the same of all of them.
+    fn state(&self, recorder: &mut Recorder, first: usize, len: usize, scale: i32) -> Linear {
+        let (x, most) = match len {
+            1 => (self.digits[first].clone(), RADIX - 1),
+            _ => {
+                let (states, count) = self.states(recorder, first, len, unit(len), 1);
+                (states, (1 << count) - 1)
+            }
+        };
+        recorder.look_up(&x, |x| scale * (1 + (x - most).signum()))
     }
 
-    /// The link that ends with the first `links` of a group and begins with its carry in.
-    fn with_carry(&self, group: usize, links: usize) -> Link {
-        let link = self.groups[group].link(links);
-        Link { x: link.x.plus(&self.into[group]), ..link }
+    /// The states of groups of `unit` digits, with weights from `weight` on, and how many they are.
+    fn states(
+        &self,
+        recorder: &mut Recorder,
+        first: usize,
+        len: usize,
+        unit: usize,
+        weight: i32,
+    ) -> (Linear, usize) {
+        let groups = (0..len).step_by(unit);
+        let count = groups.len();
+        let states = groups.zip(0..).map(|(at, place)| {
+            self.state(recorder, first + at, unit.min(len - at), weight << place)
+        });
+        (states.fold(Linear::constant(0), |sum, state| sum.plus(&state)), count)
     }
-}
 
-/// The carries out of every link of a chain into which none comes.
-fn carries(recorder: &mut Recorder, links: &[Link]) -> Vec<Linear> {
-    match links {
-        [] => Vec::new(),
-        [link] => vec![link.carry(recorder, 1)],
-        _ => {
-            let first = links[0].carry(recorder, 1);
-            let groups = Groups::new(recorder, links);
-            let out = |recorder: &mut Recorder, i: usize| match i {
-                0 => first.clone(),
-                _ => groups.with_carry(i / GROUP, i % GROUP + 1).carry(recorder, 1),
-            };
-            (0..links.len()).map(|i| out(recorder, i)).collect()
+    /// Whether a carry comes out of the first `len` digits: of the first group, and the states of
+    /// four others at most.
+    fn link(&self, recorder: &mut Recorder, len: usize) -> Link {
+        if len == 1 {
+            return Link { x: self.digits[0].clone(), most: RADIX - 1 };
+        }
+        let unit = GROUP.pow(carry_level(len) as u32 - 2);
+        self.link_from(recorder, unit, len, unit)
+    }
+
+    /// The same of the carry into digit `first`, and groups of `unit` digits from there on.
+    fn link_from(&self, recorder: &mut Recorder, first: usize, len: usize, unit: usize) -> Link {
+        let carry = self.carry_into(recorder, first);
+        let (states, count) = self.states(recorder, first, len - first, unit, 1);
+        Link { x: states.plus(&carry), most: (1 << count) - 1 }
+    }
+
+    fn carry_into(&self, recorder: &mut Recorder, digit: usize) -> Linear {
+        match digit {
+            0 => Linear::constant(0),
+            _ => self.link(recorder, digit).carry(recorder, 1),
         }
     }
+
+    /// Digits below 4.
+    ///
+    /// A digit adds the carry into it, where there is time for that. Elsewhere the carry into a
+    /// group and what the digits between do with one are known at the same time, so one look-up
+    /// reads both, and the digit modulo 4, times 4.
+    fn resolve(&self, recorder: &mut Recorder) -> Vec<Linear> {
+        let count = self.digits.len();
+        let last = (1..).find(|&level| (0..count).all(|i| base(i, level).is_some()));
+        let last = last.expect("a level that holds all of them");
+        let mut result = Vec::with_capacity(count);
+        for (i, x) in self.digits.iter().enumerate() {
+            let from = base(i, last).expect("as chosen");
+            let is_early = i - from < GROUP && carry_level(from).max(1) + 1 < last;
+            let carry = match from {
+                _ if from == i || from == 0 => self.carry_into(recorder, i),
+                _ if is_early => self.link_from(recorder, from, i, 1).carry(recorder, 1),
+                _ => self.carry_into(recorder, from),
+            };
+            if from == i || from == 0 || is_early {
+                result.push(recorder.look_up(&x.plus(&carry), |x| x % RADIX));
+                continue;
+            }
+            let state = self.state(recorder, from, i - from, 1);
+            let digit = recorder.look_up(x, |x| RADIX * (x % RADIX));
+            let carried = |x: i32| (x / RADIX + i32::from(x % RADIX > 1)) % RADIX;
+            result.push(recorder.look_up(&digit.plus(&state).plus(&carry), carried));
+        }
+        result
+    }
+}
+
+/// The largest power of four below `len`: what groups of `len` digits are made of.
+fn unit(len: usize) -> usize {
+    GROUP.pow((len - 1).ilog(GROUP))
+}
+
+/// Look-ups one after another to the carry into a digit: 5 4^(l - 2) digits below it take l.
+fn carry_level(digit: usize) -> usize {
+    match digit {
+        0 | 1 => digit,
+        _ => 2 + digit.div_ceil(GROUP + 1).next_power_of_two().ilog2().div_ceil(2) as usize,
+    }
+}
+
+/// The same to the state of `len` digits: of 4^(l - 1) it is l.
+fn state_level(len: usize) -> usize {
+    1 + len.next_power_of_two().ilog2().div_ceil(2) as usize
+}
+
+/// The digit from which on the carry into digit i is found, so that the digit itself is at `level`
+/// at the latest; none if there is no such digit.
+fn base(i: usize, level: usize) -> Option<usize> {
+    let fits = |&from: &usize| {
+        let state = if from < i { state_level(i - from) } else { 0 };
+        carry_level(from).max(state) < level
+    };
+    let group = |power: u32| i - i % GROUP.pow(power);
+    [group(1), group(level.saturating_sub(2) as u32)].into_iter().find(fits)
 }
 
 /// The carry out of a whole chain, by scale: 1 for digits, 8 for conditions.
@@ -102,11 +162,6 @@ impl CarryOut {
     }
 }
 
-/// Digits with carries to come: up to 7 in the lowest, up to 6 in the others.
-fn digit_links(digits: &[Linear]) -> Vec<Link> {
-    digits.iter().map(|x| Link { x: x.clone(), most: RADIX - 1 }).collect()
-}
-
 /// The carry out of `digits` and a further link above them, where that is not below `RADIX - 1`:
 /// what it is for is up to the caller.
 pub(super) fn carry_out(
@@ -114,55 +169,31 @@ pub(super) fn carry_out(
     digits: &[Linear],
     above: Option<&Linear>,
 ) -> CarryOut {
-    let mut links = digit_links(digits);
-    links.extend(above.map(|x| Link { x: x.clone(), most: RADIX - 1 }));
-    if let [link] = &links[..] {
-        return CarryOut { link: link.clone() };
+    let digits: Vec<Linear> = digits.iter().chain(above).cloned().collect();
+    if !recorder.wants_few_bootstrappings() {
+        let chain = Chain { digits: &digits };
+        return CarryOut { link: chain.link(recorder, digits.len()) };
     }
-    let groups = Groups::new(recorder, &links);
-    let last = (links.len() - 1) / GROUP;
-    CarryOut { link: groups.with_carry(last, links.len() - last * GROUP) }
+    let mut carry = Linear::constant(0);
+    for x in &digits[..digits.len() - 1] {
+        carry = recorder.look_up(&x.plus(&carry), |x| x / RADIX);
+    }
+    let x = digits[digits.len() - 1].plus(&carry);
+    CarryOut { link: Link { x, most: RADIX - 1 } }
 }
 
 /// Digits below 4 from digits of up to 6 (the lowest up to 7), modulo 4 to their number.
-///
-/// The carry into a digit is looked up, and then the digit with it, where that makes no further
-/// level. Where it would, the digit modulo 4, times 4, and what the digits below it in its group
-/// do with a carry are looked up beforehand, so that one look-up is left once the carry into the
-/// group is there.
 pub(super) fn resolve(recorder: &mut Recorder, digits: &[Linear]) -> Vec<Linear> {
     if digits.iter().all(|x| x.most() < RADIX) {
         return digits.to_vec();
     }
-    let links = digit_links(digits);
-    let groups = Groups::new(recorder, &links[..digits.len().max(2) - 1]);
-    let latest = groups.into.iter().map(|x| recorder.depth(x)).max().unwrap_or(0);
-    let mut result = vec![recorder.look_up(&digits[0], |x| x % RADIX)];
-    for (i, x) in digits.iter().enumerate().skip(1) {
-        let (group, below) = (i / GROUP, i % GROUP);
-        let carry = if below == 0 {
-            // The last group may end just here, and its carry is not among those of groups.
-            match groups.into.get(group) {
-                Some(carry) => carry.clone(),
-                None => groups.with_carry(group - 1, GROUP).carry(recorder, 1),
-            }
-        } else if group == 0 || recorder.depth(&groups.into[group]) < latest {
-            let link = if i == 1 { links[0].clone() } else { groups.with_carry(group, below) };
-            link.carry(recorder, 1)
-        } else {
-            let state = match below {
-                1 => links[i - 1].state(recorder, 1),
-                _ => groups.groups[group].link(below).state(recorder, 1),
-            };
-            let digit = recorder.look_up(x, |x| RADIX * (x % RADIX));
-            let sum = digit.plus(&state).plus(&groups.into[group]);
-            let carried = |x: i32| (x / RADIX + i32::from(x % RADIX > 1)) % RADIX;
-            result.push(recorder.look_up(&sum, carried));
-            continue;
-        };
-        result.push(recorder.look_up(&x.plus(&carry), |x| x % RADIX));
+    if recorder.wants_few_bootstrappings() {
+        // A digit with its carry takes eight places: one rotation finds both what stays and what
+        // it hands on.
+        let columns = digits.iter().map(|x| vec![x.clone()]).collect();
+        return resolve_columns(recorder, columns);
     }
-    result
+    Chain { digits }.resolve(recorder)
 }
 
 /// Digits that are ready for [`resolve`], from digits of up to 15: those that are too large are
@@ -192,6 +223,10 @@ pub(super) fn split(recorder: &mut Recorder, digits: &[Linear]) -> Vec<Linear> {
 pub(super) fn propagate(recorder: &mut Recorder, digits: &[Linear]) -> Vec<Linear> {
     if digits.iter().all(|x| x.most() < RADIX) {
         return digits.to_vec();
+    }
+    if recorder.wants_few_bootstrappings() {
+        let columns = digits.iter().map(|x| vec![x.clone()]).collect();
+        return resolve_columns(recorder, columns);
     }
     let ready = split(recorder, digits);
     resolve(recorder, &ready)

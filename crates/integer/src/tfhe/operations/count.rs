@@ -46,6 +46,9 @@ fn run(
     first: impl Fn(i32) -> i32,
     later: i32,
 ) -> Vec<Linear> {
+    if recorder.wants_few_bootstrappings() {
+        return run_in_turn(recorder, digits, first, later);
+    }
     let flags = each(recorder, digits, |x| i32::from(x != 0));
     let before = any_before(recorder, &flags, RADIX);
     digits
@@ -55,6 +58,23 @@ fn run(
             recorder.look_up(&digit.plus(before), |x| if x < RADIX { first(x) } else { later })
         })
         .collect()
+}
+
+/// The same one digit after another: what one gives, and whether any up to it was not 0, are two
+/// functions of eight places.
+fn run_in_turn(
+    recorder: &mut Recorder,
+    digits: &[Linear],
+    first: impl Fn(i32) -> i32,
+    later: i32,
+) -> Vec<Linear> {
+    let mut before = Linear::constant(0);
+    let mut next = |digit: &Linear| {
+        let x = digit.plus(&before);
+        before = recorder.look_up(&x, |x| RADIX * i32::from(x != 0));
+        recorder.look_up(&x, |x| if x < RADIX { first(x) } else { later })
+    };
+    digits.iter().map(&mut next).collect()
 }
 
 /// Whether any flag before this one is set, times `scale`, for each of them: flags are 0 or 1.

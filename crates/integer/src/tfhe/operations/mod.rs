@@ -2,24 +2,27 @@
 
 mod bits;
 mod carry;
+mod columns;
 mod compare;
 mod count;
 mod divide;
 mod lists;
 mod multiply;
+mod negate;
 
 use crate::operation::{Operand, Operation, Order};
 use crate::tfhe::program::Program;
-use crate::tfhe::record::{DigitState, Linear, Recorder};
+use crate::tfhe::record::{DigitState, Linear, Recorder, Rules};
 use crate::tfhe::{CONDITION, RADIX};
 use bits::{condition, is_negative_digit, logic, move_bits, move_by, not, not_condition};
 use bits::{select, select_condition};
 use carry::{carry_out, difference, propagate, resolve};
-use compare::{compare, none_or_any};
+use compare::compare;
 use count::count;
-use divide::{divide, divide_signed, negate_if};
+use divide::{divide, divide_signed};
 use lists::{find, is_in, sum};
-use multiply::multiply;
+use multiply::{multiply, multiply_overflowing};
+use negate::{Condition, negate_if};
 
 /// Lazily added digits leave room for the next look-up: their deviation is at most four times
 /// that of a look-up's result.
@@ -29,8 +32,8 @@ const LAZY_NORM: u32 = 16;
 pub(crate) type Request = crate::operation::Request<DigitState>;
 
 /// A program, or none where the budget of noise is too small for it.
-pub(crate) fn record(request: &Request, budget: u32) -> Option<Program> {
-    let mut recorder = Recorder::new(budget);
+pub(crate) fn record(request: &Request, rules: Rules) -> Option<Program> {
+    let mut recorder = Recorder::new(rules);
     let mut operands: Vec<Vec<Linear>> = Vec::new();
     for (index, operand) in request.operands.iter().enumerate() {
         let digits = match operand {
@@ -118,10 +121,8 @@ fn outputs(
         Operation::Subtract => vec![subtract(r, &operands[0], &operands[1])],
         Operation::Negate => vec![subtract(r, &zero(read[0].len()), &read[0])],
         Operation::Absolute => {
-            let top = &read[0][read[0].len() - 1];
-            let sign = [1, CONDITION]
-                .map(|scale| r.look_up(top, |x| scale * i32::from(is_negative_digit(x))));
-            vec![if signed { negate_if(r, &sign, &read[0]) } else { read[0].clone() }]
+            let is_negative = Condition::new(&read[0][read[0].len() - 1], is_negative_digit);
+            vec![if signed { negate_if(r, &is_negative, &read[0]) } else { read[0].clone() }]
         }
         Operation::Multiply => vec![multiply(r, &read[0], &read[1])],
         Operation::Divide => {
@@ -144,7 +145,9 @@ fn outputs(
         Operation::Cast(digits) => vec![cast(r, &read[0], digits, signed)],
         Operation::AddOverflowing => add_overflowing(r, &read[0], &read[1], signed),
         Operation::SubtractOverflowing => subtract_overflowing(r, &read[0], &read[1], signed),
-        Operation::MultiplyOverflowing => multiply_overflowing(r, &read[0], &read[1], signed),
+        Operation::MultiplyOverflowing => {
+            multiply_overflowing(r, &read[0], &read[1], signed).into()
+        }
         Operation::Count(which, digits) => {
             let mut result = count(r, which, &read[0]);
             result.resize(digits, Linear::constant(0));
@@ -231,21 +234,4 @@ fn subtract_overflowing(
     let sum = difference(a, b);
     let tops = [a[a.len() - 1].clone(), not(&b[b.len() - 1..])[0].clone()];
     with_overflow(r, &sum, tops, signed, false)
-}
-
-/// By the product of twice the digits: it leaves the range where its upper half is not the sign of
-/// the lower, or not 0.
-fn multiply_overflowing(
-    r: &mut Recorder,
-    a: &[Linear],
-    b: &[Linear],
-    signed: bool,
-) -> Vec<Vec<Linear>> {
-    let len = a.len();
-    let (a, b) = (cast(r, a, 2 * len, signed), cast(r, b, 2 * len, signed));
-    let product = multiply(r, &a, &b);
-    let fill = cast(r, &product[..len], len + 1, signed)[len].clone();
-    let differ: Vec<Linear> = product[len..].iter().map(|x| x.minus(&fill)).collect();
-    let overflow = none_or_any(r, &differ, true);
-    vec![product[..len].to_vec(), vec![overflow]]
 }

@@ -40,8 +40,18 @@ impl Linear {
         self.constant
     }
 
+    pub fn least(&self) -> i32 {
+        self.values.least()
+    }
+
     pub fn most(&self) -> i32 {
         self.values.most()
+    }
+
+    /// How far the largest value is above the least: places on the circle that a sum needs beside
+    /// those of others.
+    pub fn range(&self) -> i32 {
+        self.values.range_length()
     }
 
     /// The same, known to take no value but these.

@@ -5,11 +5,12 @@ mod table;
 mod values;
 
 pub(crate) use linear::Linear;
-pub(crate) use table::Table;
+pub(crate) use table::{Pair, Table};
 pub use values::Values;
 
 use girih_backend::Combination;
 use std::collections::{BTreeMap, HashMap};
+use table::places;
 
 /// What a program knows of a digit that it is given, and the next one of a digit that it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +19,30 @@ pub struct DigitState {
     pub values: Values,
     /// Variance of its error, in units of that of a look-up's result; at least 1.
     pub norm: u32,
+}
+
+/// What a recording is to be good at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Aim {
+    /// Few bootstrappings one after another: for few elements, which do not fill a device.
+    FewLevels,
+    /// Few bootstrappings in all: for arrays that fill a device with every one of them.
+    FewBootstrappings,
+}
+
+impl Aim {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::FewLevels, Self::FewBootstrappings];
+}
+
+/// What decides how operations are recorded, beside what they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// The largest norm (square of the weights) of a sum that is looked up.
+    pub budget: u32,
+    /// Whether a rotation may have two results, as on the native torus.
+    pub pairs: bool,
+    pub aim: Aim,
 }
 
 #[derive(Clone, Debug)]
@@ -41,6 +66,8 @@ pub(crate) struct Node {
     norm: u32,
     /// Inputs and look-ups that it is a sum of.
     base: Vec<(u32, i32)>,
+    /// The look-up that it shares a rotation with.
+    partner: Option<u32>,
 }
 
 /// What has been computed by terms that are the same.
@@ -49,23 +76,38 @@ type Known = (Vec<(u32, i32)>, i32, Option<Table>);
 /// Records one operation.
 ///
 /// It keeps every look-up within the budget of noise: terms that have too much are looked up once
-/// more, or looked up with their weight in the table.
+/// more, or looked up with their weight in the table. Two look-ups of one sum share a rotation
+/// where a table has room for both.
 pub(crate) struct Recorder {
-    /// The largest norm (square of the weights) of a sum that is looked up.
-    budget: u32,
+    rules: Rules,
     pub(crate) nodes: Vec<Node>,
     known: HashMap<Known, u32>,
+    /// Look-ups by their terms.
+    look_ups: HashMap<Vec<(u32, i32)>, Vec<u32>>,
+    /// Look-ups that share a rotation, by the first of them.
+    pairs: HashMap<u32, (u32, Pair)>,
     /// Whether some sum is beyond the budget whatever is done.
     beyond: bool,
 }
 
 impl Recorder {
-    pub fn new(budget: u32) -> Self {
-        Self { budget, nodes: Vec::new(), known: HashMap::new(), beyond: false }
+    pub fn new(rules: Rules) -> Self {
+        let (known, look_ups, pairs) = Default::default();
+        Self { rules, nodes: Vec::new(), known, look_ups, pairs, beyond: false }
     }
 
     pub fn budget(&self) -> u32 {
-        self.budget
+        self.rules.budget
+    }
+
+    /// Whether many levels are as good as few where they take fewer bootstrappings.
+    pub fn wants_few_bootstrappings(&self) -> bool {
+        self.rules.aim == Aim::FewBootstrappings
+    }
+
+    /// The look-up that shares the rotation of this one, and how, if this is the first of a pair.
+    pub fn pair(&self, first: u32) -> Option<&(u32, Pair)> {
+        self.pairs.get(&first)
     }
 
     /// Whether every look-up is within the budget.
@@ -81,7 +123,7 @@ impl Recorder {
         let node = self.nodes.len() as u32;
         let kind = Kind::Input { operand, digit, values: state.values };
         let (norm, base) = (state.norm, vec![(node, 1)]);
-        self.nodes.push(Node { kind, depth: 0, stage: 0, norm, base });
+        self.nodes.push(Node { kind, depth: 0, stage: 0, norm, base, partner: None });
         Linear::node(node, state.values)
     }
 
@@ -112,12 +154,65 @@ impl Recorder {
 
     fn bootstrap(&mut self, x: &Linear, f: impl Fn(i32) -> i32) -> Linear {
         let x = self.within_budget(x);
-        let table = Table::new(x.values, &f);
-        let results = x.values.iter().map(f).collect();
+        let results: Values = x.values.iter().map(&f).collect();
         let x = self.few_terms(&x);
+        if let Some(known) = self.found(&x, &f) {
+            return Linear { values: results, ..known };
+        }
+        let table = Table::new(x.values, &f);
         let key = (x.terms.clone(), x.constant, Some(table.clone()));
+        let before = self.nodes.len();
         let node = self.node(key, Kind::LookUp { x, table });
+        if self.nodes.len() > before {
+            self.join(node);
+        }
         Linear::node(node, results)
+    }
+
+    /// The function as a look-up of the same terms that there is, or its negative, and a constant.
+    fn found(&self, x: &Linear, f: impl Fn(i32) -> i32) -> Option<Linear> {
+        let is = |node: u32, sign: i32| {
+            let Kind::LookUp { x: other, table } = &self.nodes[node as usize].kind else {
+                return None;
+            };
+            let moved = other.constant - x.constant;
+            let rest = |v: i32| f(v) - sign * table.result(v + moved);
+            let constant = rest(x.values.least());
+            let same = x.values.iter().all(|v| other.values.contains(v + moved))
+                && x.values.iter().all(|v| rest(v) == constant);
+            same.then(|| Linear { terms: vec![(node, sign)], constant, values: x.values })
+        };
+        let known = self.look_ups.get(&x.terms)?;
+        known.iter().find_map(|&node| is(node, 1).or_else(|| is(node, -1)))
+    }
+
+    /// Lets a new look-up share the rotation of one of the same terms that has room for it.
+    fn join(&mut self, node: u32) {
+        let Kind::LookUp { x, .. } = &self.nodes[node as usize].kind else { return };
+        let others = self.look_ups.entry(x.terms.clone()).or_default();
+        let alone = others.iter().copied().filter(|&i| self.nodes[i as usize].partner.is_none());
+        let alone: Vec<u32> = if self.rules.pairs { alone.collect() } else { Vec::new() };
+        others.push(node);
+        for other in alone {
+            for [first, second] in [[other, node], [node, other]] {
+                let Some(pair) = self.as_pair(first, second) else { continue };
+                self.pairs.insert(first, (second, pair));
+                self.nodes[first as usize].partner = Some(second);
+                self.nodes[second as usize].partner = Some(first);
+                return;
+            }
+        }
+    }
+
+    fn as_pair(&self, first: u32, second: u32) -> Option<Pair> {
+        let at = |node: u32, constant: i32| match &self.nodes[node as usize].kind {
+            Kind::LookUp { x, table } => {
+                Some(places(x.values, constant - x.constant, |v| table.result(v)))
+            }
+            _ => None,
+        };
+        let Kind::LookUp { x, .. } = &self.nodes[first as usize].kind else { return None };
+        Pair::new(&at(first, x.constant)?, &at(second, x.constant)?)
     }
 
     /// A sum as one stored ciphertext, for sums that are read many times.
@@ -150,9 +245,12 @@ impl Recorder {
             Kind::Sum { .. } => {
                 let base = self.base(&key.0);
                 let norm = self.norm_of_base(&base);
-                Node { kind, depth, stage: stage + 1, norm, base }
+                Node { kind, depth, stage: stage + 1, norm, base, partner: None }
             }
-            _ => Node { kind, depth: depth + 1, stage, norm: 1, base: vec![(node, 1)] },
+            _ => {
+                let base = vec![(node, 1)];
+                Node { kind, depth: depth + 1, stage, norm: 1, base, partner: None }
+            }
         });
         self.known.insert(key, node);
         node
@@ -187,14 +285,24 @@ impl Recorder {
         base.into_iter().filter(|&(_, w)| w != 0).collect()
     }
 
-    /// Errors of look-ups are independent. Those of inputs may be the same error, of one
-    /// ciphertext that two operands were made of: their deviations are added.
+    /// Errors of rotations are independent. Those of inputs may be the same error, of one
+    /// ciphertext that two operands were made of, and two results of one rotation may have errors
+    /// that agree: their deviations are added.
     fn norm_of_base(&self, base: &[(u32, i32)]) -> u32 {
         let (mut squares, mut deviation) = (0, 0.0);
+        let weight_of = |node: u32| {
+            let index = base.binary_search_by_key(&node, |&(i, _)| i);
+            index.map_or(0, |index| base[index].1.abs())
+        };
         for &(node, weight) in base {
             match &self.nodes[node as usize] {
                 Node { kind: Kind::Input { .. }, norm, .. } => {
                     deviation += f64::from(weight.abs()) * f64::from(*norm).sqrt();
+                }
+                // Both of a pair are counted where the first of them is.
+                Node { partner: Some(other), .. } if weight_of(*other) > 0 => {
+                    let both = weight.abs() + weight_of(*other);
+                    squares += if *other > node { (both * both) as u32 } else { 0 };
                 }
                 _ => squares += (weight * weight) as u32,
             }
@@ -215,7 +323,7 @@ impl Recorder {
     /// The same sum with an error that a look-up may read.
     fn within_budget(&mut self, x: &Linear) -> Linear {
         let mut x = x.clone();
-        while self.norm(&x) > self.budget {
+        while self.norm(&x) > self.rules.budget {
             let share = |&(node, weight): &(u32, i32)| {
                 let node = &self.nodes[node as usize];
                 let share = node.norm * (weight * weight) as u32;
@@ -236,7 +344,7 @@ impl Recorder {
                 // The weight into its own table: no further level.
                 Kind::LookUp { x, table } => self.bootstrap(&x, |v| weight * table.result(v)),
                 Kind::Input { values, .. } => {
-                    if self.nodes[node as usize].norm > self.budget {
+                    if self.nodes[node as usize].norm > self.rules.budget {
                         self.beyond = true;
                         return x;
                     }

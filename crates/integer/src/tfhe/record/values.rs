@@ -36,6 +36,11 @@ impl Values {
         MOST - self.0.leading_zeros() as i32
     }
 
+    /// How far the largest is above the least.
+    pub fn range_length(self) -> i32 {
+        self.most() - self.least()
+    }
+
     /// Whether there is one value alone.
     pub fn is_one(self) -> bool {
         self.0.is_power_of_two()
