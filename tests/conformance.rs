@@ -294,6 +294,10 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
         "ckks::bootstrapping".into(),
         Box::new(|device| no_differences(evaluator::bootstrapping(device.backend())?)),
     );
+    add(
+        "switching::wires".into(),
+        Box::new(|device| no_differences(switching::wires(device).map_err(|e| e.to_string())?)),
+    );
     if device.backend().bootstrap().is_some() {
         add(
             "switching".into(),

@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("discrete", &["ring", "backend", "rlwe", "ckks"], &["cpu"]),
     ("circuit", &["ring", "backend", "rlwe", "tfhe", "discrete"], &["cpu"]),
     ("integer", &["ring", "backend", "rlwe", "tfhe", "discrete"], &["cpu"]),
-    ("switching", &["ring", "backend", "rlwe", "tfhe", "ckks"], &["cpu"]),
+    ("switching", &["ring", "backend", "rlwe", "tfhe", "ckks", "discrete"], &["cpu"]),
 ];
 
 /// Families of work, each a folder of `crates/backend/src`.

@@ -7,7 +7,7 @@ use girih_backend::{
 };
 use girih_circuit::Netlist;
 use girih_ckks::CkksParameters;
-use girih_discrete::{DiscreteParameters, EncryptedNumbers};
+use girih_discrete::{DiscreteParameters, EncryptedNumbers, SeededNumbers};
 use girih_integer::{CompressedIntegers, Encrypted, FheBool, FheUint, Integer};
 use girih_rlwe::wire;
 use girih_switching::{SwitchingKeys, SwitchingParameters};
@@ -200,7 +200,9 @@ fn ckks_sets() -> Vec<CkksParameters> {
 /// A small set of CKKS with bootstrapping, and a small set of TFHE.
 fn switching_sets() -> Vec<SwitchingParameters> {
     let ckks = CkksParameters::by_name("INSECURE_CKKS_D40_N10").expect("built in");
-    vec![SwitchingParameters::new(&ckks, &sets()[0]).expect("they go together")]
+    let numbers = discrete_sets().remove(0);
+    let with = |ckks| SwitchingParameters::new(ckks, &sets()[0]).expect("they go together");
+    vec![with(&ckks), with(numbers.ckks())]
 }
 
 /// A small set for numbers in slots.
@@ -477,6 +479,17 @@ pub fn targets() -> Vec<Target> {
             girih_ckks::Ciphertext::to_bytes,
         ),
         serialized(
+            "seeded CKKS ciphertext",
+            ckks_sets(),
+            |set| {
+                let seeded = ckks_client(set).encrypt_seeded(&[0.5, -0.25]).expect("two values");
+                seeded.to_bytes().expect("serializes")
+            },
+            girih_ckks::SeededCiphertext::from_bytes,
+            girih_ckks::SeededCiphertext::from_bytes_for,
+            girih_ckks::SeededCiphertext::to_bytes,
+        ),
+        serialized(
             "switching keys",
             switching_sets(),
             |sets| {
@@ -517,6 +530,17 @@ pub fn targets() -> Vec<Target> {
             EncryptedNumbers::from_bytes,
             |set, bytes| EncryptedNumbers::from_bytes_for(set, 1, bytes),
             EncryptedNumbers::to_bytes,
+        ),
+        serialized(
+            "seeded numbers",
+            discrete_sets(),
+            |set| {
+                let numbers = discrete_client(set).encrypt_seeded(&[[1, 0, 1]], 2);
+                numbers.expect("three bits").to_bytes().expect("serializes")
+            },
+            SeededNumbers::from_bytes,
+            |set, bytes| SeededNumbers::from_bytes_for(set, 1, bytes),
+            SeededNumbers::to_bytes,
         ),
         serialized(
             "integers in slots",

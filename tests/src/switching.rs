@@ -1,4 +1,4 @@
-//! From CKKS to TFHE and back on one device, decrypted.
+//! From CKKS to TFHE and back, and from TFHE to numbers in slots and back, on one device.
 
 use crate::bootstrap::compare::Differences;
 use girih::ckks::prelude::*;
@@ -46,5 +46,42 @@ pub fn end_to_end(device: &Device) -> Result<Differences, Failure> {
     };
     compare("the sign", &signs, &|j| values[j].signum())?;
     compare("the table", &squares, &|j| square(points[j]))?;
+    Ok(differences)
+}
+
+/// Messages to numbers in slots, a table of them, and back: decrypted, and word for word those of
+/// the CPU.
+///
+/// # Errors
+/// If keys or computations are refused or fail.
+pub fn wires(device: &Device) -> Result<Differences, Failure> {
+    let set = DiscreteParameters::by_name("INSECURE_DISCRETE_4_N10")?;
+    let client = girih::discrete::ClientKey::generate_seeded_for_tests(&set, [11; 32])?;
+    let tfhe = ParameterSet::by_name("INSECURE_TOY_TORUS")?;
+    let tfhe = girih::tfhe::ClientKey::generate_seeded_for_tests(&tfhe, [12; 32])?;
+    let between = SwitchingKeys::generate_seeded_for_tests(client.ckks(), &tfhe, [13; 32])?;
+    let keys = girih::discrete::EvaluationKeys::generate(&client, &NoProgress)?;
+    let messages: Vec<u64> = (0..100).map(|i| i * i % 8).collect();
+    let x = tfhe.encrypt_messages(&messages, 3)?;
+    let table = Table::new(8, |m| (3 * m + 1) % 8)?;
+    let run = |device: &Device| -> Result<_, Failure> {
+        let server = device.load(&keys)?;
+        let switch = WireSwitch::new(&server, &between)?;
+        let found = switch.to_wires(&x, &[&table])?.remove(0);
+        let back = switch.to_tfhe(&found, 3, 64)?;
+        Ok((server.download(&found)?, back))
+    };
+    let ((found, back), (plain, plain_back)) = (run(device)?, run(&Device::open("cpu")?)?);
+    let mut differences = Differences::new();
+    let wanted: Vec<u64> = messages.iter().map(|m| (3 * m + 1) % 8).collect();
+    if client.decrypt(&found)?.iter().map(|&m| u64::from(m)).ne(wanted.iter().copied()) {
+        differences.push("messages as numbers are wrong".into());
+    }
+    if tfhe.decrypt_messages(&back, 3)? != wanted {
+        differences.push("numbers as messages are wrong".into());
+    }
+    if found != plain || back.words() != plain_back.words() {
+        differences.push("numbers or messages have other words than on the CPU".into());
+    }
     Ok(differences)
 }

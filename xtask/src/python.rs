@@ -84,7 +84,8 @@ const ORION: [&str; 6] = [
 const TORCH_FOR_THE_CPU: &str = "https://download.pytorch.org/whl/cpu";
 
 /// The tests of networks that need PyTorch.
-const NETWORK_TESTS: [&str; 2] = ["tests/test_nn_torch.py", "tests/test_orion.py"];
+const NETWORK_TESTS: [&str; 3] =
+    ["tests/test_nn_torch.py", "tests/test_notebooks.py", "tests/test_orion.py"];
 
 /// The one example of networks.
 const ORION_EXAMPLE: [&str; 1] = ["encrypted_model.py"];

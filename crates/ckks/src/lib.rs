@@ -55,7 +55,7 @@ mod published;
 pub mod server;
 mod wire;
 
-pub use ciphertext::{Ciphertext, CiphertextHeader};
+pub use ciphertext::{Ciphertext, CiphertextHeader, SeededCiphertext};
 pub use encoder::{Encoder, Plaintext};
 pub use error::{Error, Result};
 pub use girih_rlwe::KeyId;

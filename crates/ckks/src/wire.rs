@@ -11,6 +11,7 @@ pub(crate) const CLIENT_KEY: Kind = Kind::new(1, "client key");
 pub(crate) const PUBLIC_KEY: Kind = Kind::new(2, "public key");
 pub(crate) const EVALUATION_KEYS: Kind = Kind::new(3, "evaluation keys");
 pub(crate) const CIPHERTEXT: Kind = Kind::new(4, "ciphertext");
+pub(crate) const SEEDED_CIPHERTEXT: Kind = Kind::new(5, "seeded ciphertext");
 
 /// A [`ParameterLiteral`] with every field in its place: the canonical form has no optional ones
 /// that are left out.
@@ -95,7 +96,8 @@ where
 
 impl ParameterSet for CkksParameters {
     const SCHEME: Scheme = Scheme::Ckks;
-    const KINDS: &'static [Kind] = &[CLIENT_KEY, PUBLIC_KEY, EVALUATION_KEYS, CIPHERTEXT];
+    const KINDS: &'static [Kind] =
+        &[CLIENT_KEY, PUBLIC_KEY, EVALUATION_KEYS, CIPHERTEXT, SEEDED_CIPHERTEXT];
 
     fn to_canonical(&self) -> Vec<u8> {
         let literal = self.literal();

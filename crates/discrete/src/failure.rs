@@ -47,6 +47,12 @@ const HARDLY: f64 = 1e-75;
 /// Probabilities below this are 0.
 const NOTHING: f64 = 1e-90;
 
+/// Errors that are exceeded with 2^-140 only do not count where a deviation stands for a tail.
+const UNCOUNTED: f64 = 7.174648137343064e-43;
+
+/// A normal error exceeds so much of its deviation with 3/4.
+const THREE_QUARTERS: f64 = 0.3186;
+
 /// Steps until errors are at rest, at most.
 const ROUNDS: usize = 48;
 
@@ -92,7 +98,40 @@ impl Tail {
         if bound <= 0.0 {
             return Self::none();
         }
-        Self((0..POINTS).map(|i| if size(i) < bound { 1.0 } else { 0.0 }).collect())
+        // The least size stands for smaller ones, too.
+        let at = |i: usize| if i == 0 || size(i) < bound { 1.0 } else { 0.0 };
+        Self((0..POINTS).map(at).collect())
+    }
+
+    /// The deviation of a normal error that is larger in distribution, but for 2^-140: with any
+    /// other normal error on top it exceeds every size that matters at least as often.
+    pub fn normal_above(&self) -> f64 {
+        if self.0[0] == 0.0 {
+            return 0.0;
+        }
+        let largest = self.0[POINTS - 1];
+        if largest > UNCOUNTED {
+            return f64::INFINITY;
+        }
+        // What is nearer to 0 than three quarters of all errors makes large sums less likely than
+        // the fiftieth does that is added below.
+        let holds = |deviation: f64| {
+            let exceeds = |x: f64| libm::erfc(x / (std::f64::consts::SQRT_2 * deviation));
+            size(0) <= THREE_QUARTERS * deviation
+                && (0..POINTS - 1).all(|i| {
+                    let p = self.0[i].min(0.75);
+                    p <= UNCOUNTED || p <= exceeds(size(i + 1))
+                })
+        };
+        let (mut low, mut high) = (LEAST, 4);
+        // In steps of 2^(1/64).
+        (low, high) = (low * 64, high * 64);
+        let deviation = |step: i32| libm::exp2(f64::from(step) / 64.0);
+        while high - low > 1 {
+            let middle = (low + high) / 2;
+            if holds(deviation(middle)) { high = middle } else { low = middle }
+        }
+        1.02 * deviation(high)
     }
 
     /// P(|error| > x), at most.

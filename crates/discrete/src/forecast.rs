@@ -1,6 +1,6 @@
 //! What will be known of numbers before there are any: programs of look-ups, planned without keys.
 
-use crate::failure::{FailureModel, Tail};
+use crate::failure::{FailureModel, Outcome, Tail};
 use crate::{DiscreteParameters, Table};
 use std::sync::Arc;
 
@@ -99,13 +99,29 @@ impl Forecast {
     /// ciphertext is wrong, and what is known of each result.
     pub fn lookup(&self, terms: &[(i64, &Expected)], tables: &[Table]) -> (f64, Vec<Expected>) {
         let (deviation, tail) = Self::sum(terms);
-        let outcome = self.failure.lookup(&tail, deviation, tables);
+        self.outcome(self.failure.lookup(&tail, deviation, tables), tables)
+    }
+
+    fn outcome(&self, outcome: Outcome, tables: &[Table]) -> (f64, Vec<Expected>) {
         let levels = tables.iter().map(Table::levels).max().unwrap_or(0);
         let one = |(tail, table): (Tail, &Table)| {
             let (low, high) = table.range();
             self.looked_up(tail, levels, (high - low) as f64)
         };
         (outcome.log2_failure, outcome.tails.into_iter().zip(tables).map(one).collect())
+    }
+
+    /// Tables of one modulus of phases ([`Phases`](crate::Phases)) with normal errors of
+    /// `deviation` turns, on top of what is `bound` at most: as [`Forecast::lookup`].
+    pub fn phases(&self, deviation: f64, bound: f64, tables: &[Table]) -> (f64, Vec<Expected>) {
+        self.outcome(self.of_phases(deviation, bound, tables), tables)
+    }
+
+    pub(crate) fn of_phases(&self, deviation: f64, bound: f64, tables: &[Table]) -> Outcome {
+        let step = tables.first().map_or(2.0, |table| f64::from(table.modulus()));
+        // Errors of coefficients are alike in all; what is counted is that of the worst slot.
+        let mean = deviation * step / self.set.flatness().sqrt();
+        self.failure.lookup(&Tail::bounded(bound * step), mean, tables)
     }
 
     /// The same of one table whose values are 0 and 1, whichever they are: the worst of all.

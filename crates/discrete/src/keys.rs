@@ -2,7 +2,7 @@
 
 use crate::numbers::check_numbers;
 use crate::program::key_ranges;
-use crate::{DiscreteParameters, EncryptedNumbers, Error, Result, error, wire};
+use crate::{DiscreteParameters, EncryptedNumbers, Error, Result, SeededNumbers, error, wire};
 use girih_backend::Progress;
 use girih_ckks::{Ciphertext, Complex64};
 use girih_rlwe::KeyId;
@@ -43,6 +43,17 @@ pub(crate) fn batch<V: AsRef<[u32]>>(
     below: u32,
     encrypt: impl Fn(&[Complex64], f64) -> girih_ckks::Result<Ciphertext>,
 ) -> Result<EncryptedNumbers> {
+    let (ciphertexts, count) = each(set, numbers, below, encrypt)?;
+    EncryptedNumbers::new(set, ciphertexts, count, (0, i64::from(below) - 1), 0.0)
+}
+
+/// What `encrypt` makes of each vector of a batch, and the numbers of one.
+fn each<V: AsRef<[u32]>, C>(
+    set: &DiscreteParameters,
+    numbers: &[V],
+    below: u32,
+    encrypt: impl Fn(&[Complex64], f64) -> girih_ckks::Result<C>,
+) -> Result<(Vec<C>, usize)> {
     let Some(first) = numbers.first() else {
         let rule = "a batch has at least one".into();
         return Err(Error::Count { what: "vectors of numbers", found: 0, rule });
@@ -62,8 +73,7 @@ pub(crate) fn batch<V: AsRef<[u32]>>(
         let magnitude = 1.001 * std::f64::consts::SQRT_2 * f64::from(below - 1);
         Ok(encrypt(&slots(set, vector, below)?, magnitude)?)
     };
-    let ciphertexts = numbers.iter().map(one).collect::<Result<_>>()?;
-    EncryptedNumbers::new(set, ciphertexts, count, (0, i64::from(below) - 1), 0.0)
+    Ok((numbers.iter().map(one).collect::<Result<_>>()?, count))
 }
 
 impl ClientKey {
@@ -128,6 +138,23 @@ impl ClientKey {
         below: u32,
     ) -> Result<EncryptedNumbers> {
         batch(&self.set, numbers, below, |slots, most| self.ckks.within(most).encrypt(slots))
+    }
+
+    /// [`ClientKey::encrypt_batch`] to ciphertexts without masks, of half the bytes: for the way to
+    /// whoever computes.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt`].
+    pub fn encrypt_seeded<V: AsRef<[u32]>>(
+        &self,
+        numbers: &[V],
+        below: u32,
+    ) -> Result<SeededNumbers> {
+        let level = self.set.wire_level();
+        let (ciphertexts, count) = each(&self.set, numbers, below, |slots, most| {
+            self.ckks.within(most).encrypt_seeded_at(slots, level)
+        })?;
+        Ok(SeededNumbers::new(&self.set, ciphertexts, count, below))
     }
 
     /// Encrypts bits as numbers 0 and 1.

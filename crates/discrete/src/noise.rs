@@ -11,6 +11,7 @@
 
 use crate::DiscreteParameters;
 use crate::exponential::{DEGREES, series_size};
+use crate::program::coefficient_labels;
 use girih_ckks::NoiseModel;
 use std::f64::consts::TAU;
 
@@ -72,4 +73,27 @@ impl LookupNoise {
     pub fn ratio(&self) -> f64 {
         self.radial / self.tangential
     }
+}
+
+/// What the way from slots to coefficients adds to a number, as a variance: a mean over slots.
+/// Numbers of magnitude `most` become parts of a turn, `modulus` of them.
+///
+/// A map multiplies squares of slots by 2^stages, all of them by N/2, which is what squares of
+/// slots have of those of coefficients. Each map divides once, and switches keys of its input; its
+/// diagonals are rounded.
+pub(crate) fn to_coefficients(set: &DiscreteParameters, modulus: u32, most: f64) -> f64 {
+    let model = NoiseModel::new(set.ckks());
+    let labels = coefficient_labels(set, modulus);
+    let stages = set.to_coefficients();
+    let mut variance = 0.0;
+    for i in 0..stages.len() {
+        let squares = |from: usize| libm::exp2(stages[from..].iter().sum::<usize>() as f64);
+        let level = set.wire_level() - i;
+        let switched = model.key_switch(level) * squares(i) / labels[i].powi(2);
+        let divided = model.rounding() * squares(i + 1) / labels[i + 1].powi(2);
+        let encoded = labels[i + 1] * set.ckks().chain().ratio(level) / labels[i];
+        let rounded = set.numbers() as f64 / 12.0 * (most / encoded).powi(2);
+        variance += switched + divided + rounded;
+    }
+    variance
 }

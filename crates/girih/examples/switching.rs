@@ -1,10 +1,11 @@
 //! Exact signs, the largest slot and look-ups of encrypted real numbers: from CKKS to TFHE and
-//! back.
+//! back. And messages of TFHE as numbers in slots and back.
 //!
 //! ```text
 //! $ cargo run --release --example switching
 //! $ cargo run --release --example switching -- --set CKKS_D40 --tfhe-set G4 --values 256
 //! $ cargo run --release --example switching -- --task lookup --tfhe-set INSECURE_TOY_TORUS
+//! $ cargo run --release --example switching -- --task numbers --tfhe-set INSECURE_TOY_TORUS
 //! ```
 
 mod common;
@@ -24,6 +25,8 @@ enum Task {
     Argmax,
     /// A table of eight points.
     Lookup,
+    /// Messages of TFHE to numbers in slots, by a table of 8, and back.
+    Numbers,
 }
 
 /// Exact comparisons of encrypted real numbers by way of TFHE.
@@ -53,7 +56,56 @@ fn function(x: f64) -> f64 {
     (3.0 * x).tanh()
 }
 
+/// Messages of three bits to numbers in slots, their squares modulo 8, and back.
+fn numbers(arguments: &Arguments) -> Result<(), Failure> {
+    let device = arguments.options.open()?;
+    let set = DiscreteParameters::by_name(arguments.options.set("INSECURE_DISCRETE_4_N10"))?;
+    let tfhe_set = girih::tfhe::ParameterSet::by_name(&arguments.tfhe_set)?;
+    println!("{} ({}), {set} and {tfhe_set}", device.info().id, device.info().name);
+    let (count, bar) = (arguments.values, Bar::default());
+
+    // The owner of the numbers.
+    let client = discrete::ClientKey::generate(&set)?;
+    let tfhe = girih::tfhe::ClientKey::generate(&tfhe_set)?;
+    let between = SwitchingKeys::generate(client.ckks(), &tfhe, &bar)?;
+    let keys = discrete::EvaluationKeys::generate(&client, &bar)?;
+    let messages: Vec<u64> = (0..count as u64).map(|i| i * i / 3 % 8).collect();
+    let x = tfhe.encrypt_messages(&messages, 3)?;
+
+    // Whoever computes: once to make recordings, and once more to measure.
+    let server = device.loader().progress(&bar).load(&keys)?;
+    let switch = WireSwitch::new(&server, &between)?;
+    let square = Table::new(8, |m| m * m % 8)?;
+    let mut figures = (0.0, 0.0, x.clone());
+    for _ in 0..2 {
+        let start = Instant::now();
+        let numbers = switch.to_wires(&x, &[&square])?.remove(0);
+        server.synchronize()?;
+        let there = start.elapsed().as_secs_f64();
+        let back = switch.to_tfhe(&numbers, 3, x.log2_modulus())?;
+        figures = (there, start.elapsed().as_secs_f64() - there, back);
+    }
+    let (there, back, found) = figures;
+
+    // The owner again.
+    let wanted: Vec<u64> = messages.iter().map(|m| m * m % 8).collect();
+    if tfhe.decrypt_messages(&found, 3)? != wanted {
+        return Err("wrong results".into());
+    }
+    println!("{count} messages: {there:.3} s to numbers and through a table, {back:.3} s back");
+    arguments.options.write(serde_json::json!({
+        "example": "switching",
+        "device": device.info().name,
+        "set": set.to_string(),
+        "tfhe_set": tfhe_set.to_string(),
+        "figures": { "task": "Numbers", "values": count, "there": there, "back": back },
+    }))
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.task == Task::Numbers {
+        return numbers(arguments);
+    }
     let device = arguments.options.open()?;
     let set = CkksParameters::by_name(arguments.options.set("INSECURE_CKKS_D40_N10"))?;
     let tfhe_set = girih::tfhe::ParameterSet::by_name(&arguments.tfhe_set)?;
@@ -121,7 +173,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let wanted = |j: usize| match arguments.task {
         Task::Sign => values[j].signum(),
         Task::Argmax => f64::from(u8::from(Some(j) == largest)),
-        Task::Lookup => function(values[j]),
+        Task::Lookup | Task::Numbers => function(values[j]),
     };
     let error = (0..count).map(|j| (found[j] - wanted(j)).abs()).fold(0.0, f64::max);
     let each = 1e3 * seconds / count as f64;

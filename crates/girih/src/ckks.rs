@@ -106,7 +106,8 @@ pub use girih_backend::poly::{PolyOptions, PolyPlan};
 pub use girih_ckks::{
     Ciphertext, CiphertextHeader, CkksParameters, ClientKey, Complex64, Decryption, Encoder, Error,
     EvaluationKeys, KeyId, KeyRange, ModulusChain, Noise, NoiseModel, ParameterLiteral, Plaintext,
-    PublicKey, Result, approximation, encoder, inner_sum_rotations, keys, noise, params, server,
+    PublicKey, Result, SeededCiphertext, approximation, encoder, inner_sum_rotations, keys, noise,
+    params, server,
     server::{Bootstrapping, Ciphertexts, LinearMap, LinearMaps, Matrix, Options, Recording},
 };
 

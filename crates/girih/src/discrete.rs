@@ -84,8 +84,8 @@ use crate::device::{Device, LoadKeys, LoadOptions, Progress};
 #[doc(inline)]
 pub use girih_discrete::{
     ClientKey, DEFAULT_LIMIT, DiscreteLiteral, DiscreteParameters, EncryptedNumbers, Error,
-    EvaluationKeys, Gate, KeyId, LookupNoise, MAX_MODULUS, MAX_VALUE, PublicKey, Result, ServerKey,
-    Table, Wires, params,
+    EvaluationKeys, Expected, Forecast, Gate, KeyId, LookupNoise, MAX_MODULUS, MAX_PHASES,
+    MAX_VALUE, Phases, PublicKey, Result, SeededNumbers, ServerKey, Table, Wires, params,
 };
 
 /// An array of encrypted unsigned integers in slots.

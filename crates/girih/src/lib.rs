@@ -229,7 +229,9 @@ pub mod prelude {
     pub use girih_integer::{
         CompressedIntegers, Encrypted, FheBool, FheInt, FheUint, I256, Integer, Integers, U256,
     };
-    pub use girih_switching::{Comparator, Compared, Resolution, Switch, SwitchingKeys};
+    pub use girih_switching::{
+        Comparator, Compared, Resolution, Switch, SwitchingKeys, WireSwitch,
+    };
     pub use girih_tfhe::{
         DeviceCiphertexts, Function, FunctionKind, KeyId, LookUpTable, LweCiphertexts, NoiseModel,
         ParameterSet,
@@ -262,4 +264,5 @@ const _: () = {
     shared::<discrete::ServerKey>();
     shared::<discrete::Wires>();
     shared::<switching::Switch<'_>>();
+    shared::<switching::WireSwitch<'_>>();
 };

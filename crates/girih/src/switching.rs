@@ -72,3 +72,43 @@ pub use girih_switching::*;
 /// ```
 #[doc(inline)]
 pub use girih_switching::Switch;
+
+/// What takes TFHE ciphertexts to numbers in slots, N at once, and back; and vectors of CKKS to
+/// numbers and back.
+///
+/// ```
+/// use girih::discrete::prelude::*;
+///
+/// # fn main() -> girih::Result<()> {
+/// # let set = DiscreteParameters::by_name("INSECURE_DISCRETE_4_N10")?;
+/// # let client = ClientKey::generate(&set)?;
+/// # let server = Device::open("cpu")?.load(&EvaluationKeys::generate(&client, &NoProgress)?)?;
+/// # let tfhe = tfhe::ClientKey::generate(&ParameterSet::by_name("INSECURE_TOY_TORUS")?)?;
+/// # let vectors = ckks::ClientKey::generate(&CkksParameters::by_name("INSECURE_CKKS_D40_N10")?)?;
+/// # let kinds = Switch::evaluation_keys(vectors.set(), 16)?;
+/// # let keys = ckks::EvaluationKeys::generate(&vectors, kinds, &NoProgress)?;
+/// # let approximate = Device::open("cpu")?.load(&keys)?;
+/// // Keys from numbers to TFHE and back, and from vectors to the same TFHE key and back.
+/// let between = SwitchingKeys::generate(client.ckks(), &tfhe, &NoProgress)?;
+/// let beside = SwitchingKeys::generate(&vectors, &tfhe, &NoProgress)?;
+/// let switch = WireSwitch::new(&server, &between)?;
+/// let other = Switch::new(&approximate, &beside, 16)?;
+///
+/// // Prices that are known to a hundredth of a step of 0.25, as numbers of such steps.
+/// let prices: Vec<f64> = (0..16).map(|i| 0.25 * f64::from(i) + 0.002).collect();
+/// let x = approximate.upload(&[vectors.within(4.0).encrypt(&prices)?])?;
+/// let dear = Table::new(16, |m| u32::from(m >= 12))?;
+/// let found = switch.round(&other, &x, (16, 0.25), 0.01, &[&dear])?.remove(0);
+/// let bits = client.decrypt_bits(&server.download(&found)?)?;
+/// assert!(bits.iter().enumerate().all(|(i, &bit)| bit == (i >= 12)));
+///
+/// // And back, as slots that are 0 and 1 but for an error that they carry.
+/// let slots = switch.to_ckks(&found, &other)?;
+/// let most = slots.estimate().deviation;
+/// let slots = vectors.decrypt_real(&approximate.download(&slots)?[0])?;
+/// assert!(most < 0.01 && (slots[11].abs() < 0.01) && (slots[12] - 1.0).abs() < 0.01);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(inline)]
+pub use girih_switching::WireSwitch;

@@ -245,6 +245,9 @@ fn encrypted_numbers_are_compared_by_way_of_tfhe() {
         &["--task", "argmax", "--values", "4"],
         &["--task", "lookup", "--tfhe-set", "INSECURE_TOY_TORUS"],
     ];
+    let line = ["switching", "--task", "numbers", "--tfhe-set", "INSECURE_TOY_TORUS"];
+    let line = line.iter().chain(&["--device", "cpu"]);
+    switching::run(&switching::Arguments::parse_from(line)).expect("right squares");
     for task in tasks {
         let line = ["switching", "--log2-modulus", "16"].iter().chain(&SMALL).chain(task);
         switching::run(&switching::Arguments::parse_from(line)).expect("right signs");

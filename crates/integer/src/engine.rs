@@ -54,6 +54,9 @@ pub trait Engine: Sealed + Sized + Send + Sync + 'static {
     /// Encrypted digits on the host.
     type Ciphertexts: Clone + PartialEq + std::fmt::Debug + Send + Sync;
 
+    /// Fresh ciphertexts without masks.
+    type Seeded;
+
     /// The same on a device.
     #[doc(hidden)]
     type Words: Send + Sync;
@@ -106,6 +109,15 @@ pub trait Engine: Sealed + Sized + Send + Sync + 'static {
         arrays: &[Option<&Array<Self>>],
         count: usize,
     ) -> Result<Vec<Held<Self>>>;
+
+    /// Digits under a client key, without masks.
+    #[doc(hidden)]
+    fn encrypt_seeded(
+        client: &Self::ClientKey,
+        digits: &Digits,
+        count: usize,
+        form: Form,
+    ) -> Result<Self::Seeded>;
 
     #[doc(hidden)]
     fn upload(

@@ -72,6 +72,20 @@ impl<T: Integer> Encrypted<T> {
         Ok(Self::new(key.encrypt_digits(&digits, values.len(), form::<T>())?, values.len()))
     }
 
+    /// Encrypts an array without the masks: [`from_ciphertexts`](Encrypted::from_ciphertexts) makes
+    /// the array of what it expands to. Under a key of TFHE masks take most of the bytes, in slots
+    /// half of them.
+    ///
+    /// # Errors
+    /// As [`Encrypted::encrypt`].
+    pub fn encrypt_seeded<P: Copy + Into<T::Known>>(
+        client: &<T::Engine as Engine>::ClientKey,
+        values: &[P],
+    ) -> Result<<T::Engine as Engine>::Seeded> {
+        let digits = digits::<T, P>(values)?;
+        T::Engine::encrypt_seeded(client, &digits, values.len(), form::<T>())
+    }
+
     /// Decrypts an array of numbers of at most 128 bits, or of conditions. Of wider numbers it does
     /// not compile: [`Encrypted::decrypt_wide`] reads those.
     ///

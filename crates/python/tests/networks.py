@@ -6,7 +6,7 @@ from girih.nn._compile import compiled
 from girih.nn._ops import Network, Op
 
 
-def dense(set, rows=None):
+def dense(set, rows=None, costs=None):
     """Eight numbers, six of their sums squared, three sums of these; and inputs for it."""
     numbers = np.random.default_rng(5)
     shapes = {"1.weight": (6, 8), "1.bias": (6,), "3.weight": (3, 6)}
@@ -23,7 +23,7 @@ def dense(set, rows=None):
     results = hidden**2 @ arrays["3.weight"].T
     values = (inputs, hidden, hidden**2, results, results)
     ranges = [(float(x.min()), float(x.max())) for x in values]
-    how = (1.25, 2**-10, set, rows, 2)
+    how = (1.25, 2**-10, set, rows, 2, costs)
     return compiled("Dense", Network(ops, arrays), ranges, how, inputs, results)
 
 
@@ -48,5 +48,25 @@ def softmax(set=None, error=2**-10, spread=1.0, rows=None):
     results = powers / powers.sum(-1, keepdims=True)
     values = (inputs, centred, powers, mean, 1 / mean, 4 * results, results, results)
     ranges = [(float(x.min()), float(x.max())) for x in values]
-    how = (1.25, error, set, rows, 0)
+    how = (1.25, error, set, rows, 0, None)
     return compiled("Softmax", Network(ops, arrays), ranges, how, inputs, results)
+
+
+def deep(set, costs, layers=12):
+    """Four numbers, mixed and squared again and again."""
+    numbers = np.random.default_rng(7)
+    arrays, ops = {}, [Op("input", "x", (), (4,))]
+    values = [numbers.uniform(-1, 1, (16, 4))]
+    for k in range(layers):
+        name = f"{k}.weight"
+        weight = np.eye(4) / 2 + numbers.uniform(-0.2, 0.2, (4, 4))
+        arrays[name] = (weight / np.abs(values[-1] @ weight.T).max()).astype("f4")
+        ops.append(Op("linear", f"fc{k}", (2 * k,), (4,), {}, (name,)))
+        ops.append(Op("function", f"square{k}", (2 * k + 1,), (4,), {"function": "Square"}))
+        values += [values[-1] @ arrays[name].T.astype("f8")]
+        values += [values[-1] ** 2]
+    ops.append(Op("shape", "y", (2 * layers,), (4,)))
+    values.append(values[-1])
+    ranges = [(float(x.min()), float(x.max())) for x in values]
+    how = (1.25, 2**-10, set, None, 0, costs)
+    return compiled("Deep", Network(ops, arrays), ranges, how, values[0], values[-1])

@@ -1,11 +1,12 @@
 """Compiled models without PyTorch: packing, levels, files, and what is refused."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 from conftest import CKKS_TOY
-from networks import dense, softmax
+from networks import deep, dense, softmax
 
 import girih.nn
 from girih import ckks, errors
@@ -110,7 +111,7 @@ def test_files_that_are_none(model, tmp_path):
         with pytest.raises(errors.MalformedError, match="no file of girih.nn"):
             girih.nn.load(tmp_path / "wrong")
     header, arrays = _file.load(tmp_path / "model", "a model")
-    for key in ("ops", "stages", "placed", "client", "counts", "calibration"):
+    for key in ("ops", "stages", "placed", "client", "counts", "calibration", "costs"):
         less = {k: v for k, v in header.items() if k not in (key, "format", "kind")}
         _file.save(tmp_path / "less", "a model", less, arrays)
         with pytest.raises(errors.MalformedError, match=key):
@@ -267,3 +268,79 @@ def test_levels_that_do_not_suffice_name_the_layer():
     assert place(tasks, Rules(1, 0, 1.0)) == 1
     placed = place(tasks, Rules(4, 0, 1.0))
     assert sum(len(p.refreshed) + p.before + p.after for p in placed) == 2
+
+
+def costs(of, **changed):
+    """Those of the model, some of them changed."""
+    return dataclasses.replace(girih.nn.Costs.modelled(of), **changed)
+
+
+BOOTSTRAPPING = "INSECURE_CKKS_D35_N10"
+
+
+def test_other_costs_place_bootstrappings_elsewhere():
+    """Layers of a few rotations and squares, more of them than there are levels."""
+    top = ckks.Parameters(BOOTSTRAPPING).default_level
+    rising = tuple(1.0 + level for level in range(top + 1))
+    flat = (1.0,) * (top + 1)
+    found = {
+        name: deep(BOOTSTRAPPING, costs(BOOTSTRAPPING, device=name, **changed))
+        for name, changed in {
+            "rotations": {"rotation": rising, "product": (0.0,) * (top + 1)},
+            "products": {"rotation": (0.0,) * (top + 1), "product": rising},
+            "dear": {"bootstrapping": 1e6},
+            "cheap": {"rotation": rising, "product": rising, "bootstrapping": 0.0},
+            "flat": {"rotation": flat, "product": flat, "bootstrapping": 0.0},
+        }.items()
+    }
+    placed = {name: [vars(p) for p in model.placed] for name, model in found.items()}
+    assert placed["rotations"] != placed["products"]
+    # What is free is done as often as it helps; what is dear as seldom as can be.
+    assert found["cheap"].bootstrappings > found["dear"].bootstrappings >= 1
+    # Where levels cost nothing, there is no reason for more.
+    assert found["flat"].bootstrappings >= found["dear"].bootstrappings
+    by_rotations = [p.level for p in found["rotations"].placed[1:]]
+    by_products = [p.level for p in found["products"].placed[1:]]
+    assert sum(by_rotations) < sum(by_products)
+    assert "placed by the costs of: dear" in found["dear"].summary()
+    # The model without costs is that of the model of a graphics card.
+    modelled = deep(BOOTSTRAPPING, None)
+    assert modelled.costs == girih.nn.Costs.modelled(BOOTSTRAPPING)
+    assert modelled.costs.device == "model" and modelled.costs.bootstrapping == 8.0
+
+
+def test_measured_costs(tmp_path):
+    measured = girih.nn.measure(BOOTSTRAPPING, "cpu", repeats=2)
+    top = measured.parameters.default_level
+    assert measured.device.startswith("cpu") and len(measured.rotation) == top + 1
+    every = (*measured.rotation, *measured.shared_rotation, *measured.product)
+    assert min(every) > 0 and measured.bootstrapping > max(measured.rotation)
+    # What is measured is a key switch each, and no part of one that others share.
+    assert measured.product[-1] > measured.rotation[-1] / 2 > measured.shared_rotation[-1] / 4
+    measured.save(tmp_path / "costs")
+    assert girih.nn.Costs.load(tmp_path / "costs") == measured
+    model = deep(BOOTSTRAPPING, measured)
+    model.save(tmp_path / "model")
+    again = girih.nn.load(tmp_path / "model")
+    assert again.costs == measured == model.costs and again.placed == model.placed
+    client = ckks.ClientKey.generate(model.parameters)
+    x = np.random.default_rng(4).uniform(-1, 1, (2, 4))
+    result = model.run(model.server(model.keys(client), "cpu"), model.encrypt(client, x))
+    assert np.abs(model.decrypt(client, result, 2) - model.plain(x)).max() < 1e-3
+
+
+def test_costs_that_are_refused(tmp_path):
+    with pytest.raises(errors.MismatchError, match="costs of INSECURE_CKKS_D35_N10, and set=INSEC"):
+        deep(CKKS_TOY, costs(BOOTSTRAPPING))
+    with pytest.raises(TypeError, match="what nn.measure returns is needed, not int"):
+        deep(CKKS_TOY, 5)
+    with pytest.raises(errors.MismatchError, match="repeats=0: 1 to 1000"):
+        girih.nn.measure(CKKS_TOY, "cpu", repeats=0)
+    good = costs(BOOTSTRAPPING)
+    for changed in (
+        {"rotation": good.rotation[1:]}, {"product": (-1.0, *good.product[1:])},
+        {"bootstrapping": None}, {"bootstrapping": float("nan")},
+    ):  # fmt: skip
+        dataclasses.replace(good, **changed).save(tmp_path / "wrong")
+        with pytest.raises(errors.MalformedError, match="costs"):
+            girih.nn.Costs.load(tmp_path / "wrong")

@@ -332,7 +332,7 @@ def test_one_wrong_argument_of_compile():
     net, x = nn.Linear(4, 4), inputs(4)
     keywords = {
         "set": insecure(3), "calibration": x, "margin": 1.5, "error": 2**-9, "rows": 2,
-        "samples": 1,
+        "samples": 1, "costs": girih.nn.Costs.modelled(insecure(3)),
     }  # fmt: skip
     girih.nn.compile(net, x, **keywords)
     assert tried("nn.compile", girih.nn.compile, (net, x), keywords, [*NONSENSE, *MORE])

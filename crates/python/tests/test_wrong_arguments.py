@@ -134,6 +134,9 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
     stored = o["folder"].put(keys)
 
     network = dense(ckks_client.parameters, rows=2)
+    few_levels = ckks.Parameters.generate(
+        "INSECURE_FEW", log2_degree=10, log2_scale=40.0, auxiliary=2, levels=2
+    )
     part, images = network.client_part(), network.samples[0]
     network_keys = network.keys(ckks_client)
     network_server = network.server(network_keys, "cpu")
@@ -143,6 +146,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
     files = tmp_path_factory.mktemp("models")
     network.save(files / "model")
     part.save(files / "client")
+    network.costs.save(files / "costs")
 
     def in_folder(function):
         """Files of models, where they are written; failures of files are the system's."""
@@ -515,6 +519,10 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "rows.join": (rows.join, ([bits, bits],), {}),
         "rows.likeness": (rows.likeness, (bits,), {}),
         "rows.single": (rows.single, (bits, 1), {}),
+        "nn.Costs.load": (in_folder(girih.nn.Costs.load), ("costs",), {}),
+        "nn.Costs.modelled": (girih.nn.Costs.modelled, ("CKKS_D40",), {}),
+        "nn.Costs.save": (in_folder(network.costs.save), ("costs again",), {}),
+        "nn.measure": (girih.nn.measure, (few_levels, "cpu"), {"repeats": 1}),
         "nn.ClientPart.load": (in_folder(girih.nn.ClientPart.load), ("client",), {}),
         "nn.ClientPart.save": (in_folder(part.save), ("client again",), {}),
         "nn.Model.prepare": (network.prepare, (network_server,), {}),

@@ -10,6 +10,9 @@ pub enum Error {
     /// What TFHE refuses: messages that do not fit, errors that are too large, the device.
     #[error(transparent)]
     Tfhe(#[from] girih_tfhe::Error),
+    /// What numbers in slots refuse: look-ups that would be wrong too often, too many numbers.
+    #[error(transparent)]
+    Discrete(#[from] girih_discrete::Error),
     /// Bytes that do not hold what they should, or no randomness.
     #[error(transparent)]
     Shared(#[from] girih_rlwe::Error),

@@ -13,6 +13,7 @@
 //! | `server` | [`Switch`]: both ways |
 //! | `compare` | [`Comparator`]: signs, comparisons, argmax, look-ups by large precision |
 //! | `lookup` | look-ups by one bootstrapping of any TFHE set |
+//! | `wires` | [`WireSwitch`]: numbers in slots from TFHE and from vectors, and back |
 //! | `noise` | what switching adds to errors |
 //!
 //! How it works, and what it costs, is in `docs/switching.md`.
@@ -24,6 +25,7 @@
 //! refused. The one further secret, of the ring in which results are packed, is drawn for the keys
 //! and wiped.
 
+mod between;
 mod compare;
 mod error;
 mod keys;
@@ -33,6 +35,7 @@ mod parameters;
 mod resolution;
 mod ring;
 mod server;
+mod wires;
 
 pub use compare::{Comparator, Compared};
 pub use error::{Error, Result};
@@ -41,3 +44,4 @@ pub use noise::SwitchingNoise;
 pub use parameters::SwitchingParameters;
 pub use resolution::Resolution;
 pub use server::{Switch, phase_of};
+pub use wires::WireSwitch;

@@ -16,13 +16,15 @@ use girih_backend::SecretKind;
 /// | errors of the key | L N (B^2 + 2) / 12 sigma^2 |
 /// | rounding to 2^l | (1 + T) / 12 4^(w - l) |
 ///
-/// Back, with M ciphertexts packed modulo 2^c, each of n words, at modulus Q_0:
+/// Back, with M ciphertexts packed modulo 2^c in one ring of degree N'', each of n words, at
+/// modulus Q, which is Q_0 or that times a prime:
 ///
 /// | what | variance |
 /// |---|---|
 /// | rounding to 2^c, where that is smaller | (1 + T) / 12 4^-c |
-/// | errors of the packing key | n M 4^c / 12 3.19^2 / Q_0^2 |
-/// | 2^c times the rounded Q_0 / 2^c | (1 + T) / 12 4^c / 4 / Q_0^2 |
+/// | errors of the packing key | n M 4^c / 12 3.19^2 / Q^2 |
+/// | 2^c times the rounded Q / 2^c | (1 + T) / 12 4^c / 4 / Q^2 |
+/// | division by the prime, if any | (1 + 2/3 N'') / 12 / Q_0^2 |
 /// | errors of the key to the dense secret, P its auxiliary primes | N / 12 3.19^2 / P^2 |
 /// | its division | (1 + S) / 12 / Q_0^2 |
 #[derive(Clone, Debug)]
@@ -73,11 +75,15 @@ impl SwitchingNoise {
         let auxiliary: f64 = p.auxiliary_primes().iter().map(|&q| f64::from(q)).product();
         let (error, degree) = (DEVIATION * DEVIATION, p.ckks().degree() as f64);
         let power = libm::exp2(2.0 * packed);
-        let at_q0 = p.mask_len() as f64 * count as f64 * power / 12.0 * error
-            + words * power / 4.0
-            + (1.0 + p.ckks().secret_norm()) / 12.0;
+        let inner = p.packing_degree() as f64;
+        let together = inner.min(count as f64);
+        let at_q = p.mask_len() as f64 * together * power / 12.0 * error + words * power / 4.0;
+        let (q, q0) = (p.packing_modulus(), p.q0());
+        let divided = if q > q0 { (1.0 + 2.0 / 3.0 * inner) / 12.0 } else { 0.0 };
+        let at_q0 = divided + (1.0 + p.ckks().secret_norm()) / 12.0;
         rounding / power
-            + at_q0 / (p.q0() as f64).powi(2)
+            + at_q / (q as f64).powi(2)
+            + at_q0 / (q0 as f64).powi(2)
             + degree / 12.0 * error / (auxiliary * auxiliary)
     }
 }

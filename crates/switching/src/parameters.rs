@@ -37,17 +37,20 @@ impl SwitchingParameters {
     /// Switching between these sets.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a CKKS set without bootstrapping, or one whose lowest modulus is
-    /// 2^60 or more; for a TFHE set that packs several messages into a ciphertext, or whose secrets
-    /// have more than half as many coefficients as those of CKKS.
+    /// [`Error::Unsupported`] for a CKKS set with neither bootstrapping nor a sparse secret for
+    /// numbers in slots, or one whose lowest modulus is 2^60 or more; for a TFHE set that packs
+    /// several messages into a ciphertext, or whose secrets have more than half as many
+    /// coefficients as those of CKKS.
     pub fn new(ckks: &CkksParameters, tfhe: &ParameterSet) -> Result<Self> {
         let unsupported = |why: String| {
             Err(Error::Unsupported { ckks: ckks.to_string(), tfhe: tfhe.to_string(), why })
         };
-        let Some(own) = ckks.bootstrapping() else {
+        // A set for numbers in slots has a bootstrapping of its own kind.
+        let for_numbers = ckks.bootstrapping().is_none() && ckks.encapsulation().is_some();
+        if ckks.bootstrapping().is_none() && !for_numbers {
             return unsupported("the way back needs a CKKS set with bootstrapping".into());
-        };
-        if own.arcsine_levels() > 0 {
+        }
+        if ckks.bootstrapping().is_some_and(|own| own.arcsine_levels() > 0) {
             return unsupported(
                 "the CKKS set turns its sine into an arcsine: take one that does not, such as \
                  CKKS_D40"
@@ -62,11 +65,14 @@ impl SwitchingParameters {
         if log2_q0 > 60.0 || ckks.chain().base(0).len() > 4 {
             return unsupported(format!("level 0 has a modulus of {log2_q0:.0} bits: at most 60"));
         }
-        if log2_q0 < 36.0 || ckks.chain().auxiliary_len() < 2 {
+        let least = if for_numbers { 24.0 } else { 36.0 };
+        if log2_q0 < least || ckks.chain().auxiliary_len() < 2 {
             return unsupported(format!(
-                "packing needs 36 bits at level 0, which has {log2_q0:.0}, and two auxiliary primes"
+                "packing needs {least} bits at level 0, which has {log2_q0:.0}, and two auxiliary \
+                 primes"
             ));
         }
+        let log2_packing_modulus = log2_of(ckks, &packing_positions(ckks));
         let degree = tfhe.shape().stored_mask_len().next_power_of_two();
         if 2 * degree > ckks.degree() {
             let n = ckks.degree();
@@ -74,7 +80,10 @@ impl SwitchingParameters {
         }
         // Toys are too small for a secure ring inside theirs.
         let most = ckks.chain().log2_degree() - 1;
-        let secure = LARGEST.iter().find(|(_, bits)| log2_q0 <= *bits).map_or(most, |(n, _)| *n);
+        let secure = LARGEST
+            .iter()
+            .find(|(_, bits)| log2_packing_modulus <= *bits)
+            .map_or(most, |(n, _)| *n);
         Ok(Self { ckks: ckks.clone(), tfhe: tfhe.clone(), log2_packing: secure.min(most) })
     }
 
@@ -123,7 +132,15 @@ impl SwitchingParameters {
 
     /// log2 of the largest modulus in which TFHE ciphertexts are packed; larger ones are rounded.
     pub fn log2_packing_modulus(&self) -> u32 {
-        (log2_q0(&self.ckks) as u32).saturating_sub(28).min(24)
+        let log2 = log2_of(&self.ckks, &packing_positions(&self.ckks));
+        (log2 as u32).saturating_sub(28).min(24)
+    }
+
+    /// The primes of the packing ring: those of level 0, and one that is divided by afterwards
+    /// where they are few.
+    pub(crate) fn packing_primes(&self) -> Vec<u32> {
+        let chain = self.ckks.chain();
+        packing_positions(&self.ckks).into_iter().map(|at| chain.prime(at)).collect()
     }
 
     /// The primes of level 0.
@@ -141,6 +158,11 @@ impl SwitchingParameters {
     /// Q_0.
     pub(crate) fn q0(&self) -> u64 {
         self.bottom_primes().iter().map(|&p| u64::from(p)).product()
+    }
+
+    /// The product of the primes of the packing ring.
+    pub(crate) fn packing_modulus(&self) -> u64 {
+        self.packing_primes().iter().map(|&p| u64::from(p)).product()
     }
 
     /// Deviation of the errors of the key to TFHE, in units of its modulus: as of the TFHE set's
@@ -177,7 +199,11 @@ impl SwitchingParameters {
                 error: self.error_deviation(),
                 secret,
             },
-            ring(self.packing_degree(), log2_q0, SecretDistribution::Ternary),
+            ring(
+                self.packing_degree(),
+                log2_of(&self.ckks, &packing_positions(&self.ckks)),
+                SecretDistribution::Ternary,
+            ),
             ring(
                 self.ckks.degree(),
                 log2_q0 + auxiliary,
@@ -203,6 +229,17 @@ impl SwitchingParameters {
         }
         all
     }
+}
+
+/// Positions of the primes of the packing ring.
+fn packing_positions(ckks: &CkksParameters) -> Vec<usize> {
+    let chain = ckks.chain();
+    let extra = if log2_q0(ckks) < 36.0 { 1 } else { 0 };
+    chain.base(0).chain(chain.auxiliary().take(extra)).collect()
+}
+
+fn log2_of(ckks: &CkksParameters, positions: &[usize]) -> f64 {
+    ckks.chain().log2_product(positions.iter().copied())
 }
 
 fn log2_q0(ckks: &CkksParameters) -> f64 {

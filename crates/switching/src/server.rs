@@ -1,9 +1,8 @@
 //! Both ways, on a server.
 
-use crate::keys::{LoadedBack, LoadedThere};
-use crate::keys::{Placed, SwitchingKeys};
+use crate::between::Between;
+use crate::keys::SwitchingKeys;
 use crate::noise::SwitchingNoise;
-use crate::ring::mask;
 use crate::{Result, SwitchingParameters, error};
 use girih_ckks::noise::Noise;
 use girih_ckks::program::{TransformRule, slots_to_coefficients};
@@ -12,7 +11,6 @@ use girih_ckks::{Ciphertext, CiphertextHeader, CkksParameters, Complex64, KeyKin
 use girih_ring::bit_reverse;
 use girih_rlwe::KeyId;
 use girih_tfhe::LweCiphertexts;
-use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,11 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// many of its slots are taken).
 pub struct Switch<'s> {
     ckks: &'s ServerKey,
-    parameters: SwitchingParameters,
-    tfhe: KeyId,
+    between: Between,
     slots: usize,
-    there: LoadedThere,
-    back: LoadedBack,
     to_coefficients: Vec<Diagonals>,
     recordings: Mutex<HashMap<(usize, u64, u64), Arc<Recording>>>,
 }
@@ -37,7 +32,7 @@ type Diagonals = Vec<(i64, Vec<Complex64>)>;
 
 impl std::fmt::Debug for Switch<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Switch({}, {} slots)", self.parameters, self.slots)
+        write!(f, "Switch({}, {} slots)", self.parameters(), self.slots)
     }
 }
 
@@ -87,11 +82,17 @@ impl<'s> Switch<'s> {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for keys of another set or client key, and
     /// numbers of slots that are no power of two from 2 to those of the set.
     pub fn new(ckks: &'s ServerKey, keys: &SwitchingKeys, slots: usize) -> Result<Self> {
-        let parameters = keys.parameters().clone();
+        let parameters = keys.parameters();
         let set = ckks.set();
         if set != parameters.ckks() {
             return error::mismatch(format!(
                 "switching keys of {parameters} where {set} is loaded"
+            ));
+        }
+        if set.bootstrapping().is_none() {
+            return error::mismatch(format!(
+                "vectors of {set}, which has no bootstrapping for them: numbers in slots go \
+                 through a WireSwitch"
             ));
         }
         if keys.ckks_key_id() != ckks.key_id() {
@@ -107,14 +108,10 @@ impl<'s> Switch<'s> {
                 "vectors of {slots} slots: the number must be a power of two from 2 to {most}"
             ));
         }
-        let masks = keys.masks();
         Ok(Self {
             ckks,
-            tfhe: keys.tfhe_key_id(),
+            between: Between::new(keys)?,
             slots,
-            there: keys.there.load(&parameters, masks)?,
-            back: keys.back.load(&parameters, masks)?,
-            parameters,
             to_coefficients: maps(slots)?,
             recordings: Mutex::default(),
         })
@@ -122,7 +119,7 @@ impl<'s> Switch<'s> {
 
     /// The sets, and the sizes that follow.
     pub fn parameters(&self) -> &SwitchingParameters {
-        &self.parameters
+        &self.between.parameters
     }
 
     /// The server key of CKKS.
@@ -132,7 +129,7 @@ impl<'s> Switch<'s> {
 
     /// Name of the TFHE client key.
     pub fn tfhe_key_id(&self) -> KeyId {
-        self.tfhe
+        self.between.tfhe
     }
 
     /// The slots of vectors.
@@ -147,12 +144,12 @@ impl<'s> Switch<'s> {
 
     /// What switching adds to errors.
     pub fn noise(&self) -> SwitchingNoise {
-        SwitchingNoise::new(&self.parameters)
+        self.between.noise()
     }
 
     /// The exponent of X at which slot j stands among coefficients.
     fn exponent(&self, slot: usize) -> usize {
-        let step = self.parameters.ckks().degree() / (2 * self.slots);
+        let step = self.parameters().ckks().degree() / (2 * self.slots);
         bit_reverse(slot, self.slots.ilog2()) * step
     }
 
@@ -178,6 +175,18 @@ impl<'s> Switch<'s> {
         turns: f64,
         log2_modulus: u32,
     ) -> Result<LweCiphertexts> {
+        self.to_tfhe_at(x, count, turns, log2_modulus, 1.0)
+    }
+
+    /// The same, where slots have errors of `worst` times the mean variance.
+    pub(crate) fn to_tfhe_at(
+        &self,
+        x: &Ciphertexts,
+        count: usize,
+        turns: f64,
+        log2_modulus: u32,
+        worst: f64,
+    ) -> Result<LweCiphertexts> {
         if x.slots() != self.slots || !(1..=self.slots).contains(&count) {
             return error::mismatch(format!(
                 "{count} of {} slots: this switch takes up to {} of vectors of {0}",
@@ -195,21 +204,24 @@ impl<'s> Switch<'s> {
         }
         let (factor, multiple) = self.split(turns)?;
         let coefficients = self.recording(x, factor)?.run(&[x])?.remove(0);
-        let variance = self.variance_there(&coefficients, turns / factor, log2_modulus);
+        let own = coefficients.coefficient_deviation() * turns / factor;
+        let all = worst * own * own + self.noise().there(log2_modulus);
+        let variance = all * libm::exp2(2.0 * f64::from(log2_modulus));
+        let exponents: Vec<usize> = (0..count).map(|slot| self.exponent(slot)).collect();
         let mut words = Vec::new();
         for ciphertext in self.ckks.download(&coefficients)? {
-            self.extract(&ciphertext, count, multiple, log2_modulus, &mut words);
+            self.between.extract(&ciphertext, &exponents, multiple, log2_modulus, &mut words);
         }
-        Ok(LweCiphertexts::from_words_at(self.parameters.tfhe(), log2_modulus, words)?
-            .with_key(self.tfhe)
+        Ok(LweCiphertexts::from_words_at(self.parameters().tfhe(), log2_modulus, words)?
+            .with_key(self.tfhe_key_id())
             .with_variance(variance)?)
     }
 
     /// A factor of the last map from 1/2 to 1 and an integer that multiplies residues modulo Q_0,
     /// which together make of a coefficient at the scale of level 0 so many turns of Q_0.
     fn split(&self, turns: f64) -> Result<(f64, u64)> {
-        let scale = self.parameters.ckks().scale(0).expect("level 0 has a scale");
-        let q0 = self.parameters.q0() as f64;
+        let scale = self.parameters().ckks().scale(0).expect("level 0 has a scale");
+        let q0 = self.parameters().q0() as f64;
         let wanted = turns * q0 / scale;
         if !(wanted.is_finite() && wanted > 1e-6 && wanted < q0 / 4.0) {
             return error::mismatch(format!(
@@ -250,56 +262,6 @@ impl<'s> Switch<'s> {
         Ok(recording)
     }
 
-    /// Variance of results modulo 2^l, in their units.
-    fn variance_there(&self, x: &Ciphertexts, turns: f64, log2_modulus: u32) -> f64 {
-        let own = x.coefficient_deviation() * turns;
-        let all = own * own + self.noise().there(log2_modulus);
-        all * libm::exp2(2.0 * f64::from(log2_modulus))
-    }
-
-    /// Samples of the first slots' coefficients, times `multiple`, as words of TFHE ciphertexts.
-    fn extract(
-        &self,
-        ciphertext: &Ciphertext,
-        count: usize,
-        multiple: u64,
-        log2_modulus: u32,
-        out: &mut Vec<u32>,
-    ) {
-        let (degree, q0) = (self.parameters.ckks().degree(), u128::from(self.parameters.q0()));
-        let bits = self.parameters.log2_key_modulus();
-        let switched = |x: &i64| {
-            // Q_0 is below 2^60, so that the product with 2^64 has room.
-            let x = (i128::from(*x) * i128::from(multiple)).rem_euclid(q0 as i128) as u128;
-            ((x << bits) + q0 / 2).wrapping_div(q0) as u64 & mask(bits)
-        };
-        let [b, a] = [ciphertext.b(), ciphertext.a()].map(|limbs| -> Vec<u64> {
-            self.back.coefficients(limbs).par_iter().map(switched).collect()
-        });
-        let [b, a] = self.there.switch(&b, &a);
-        let len = self.parameters.mask_len();
-        let step = degree / len.next_power_of_two();
-        // The mask words of X^k: TFHE subtracts what CKKS adds.
-        let sample = |slot: usize| {
-            let k = self.exponent(slot);
-            let word = |i: usize| match k.checked_sub(i * step) {
-                Some(at) => a[at].wrapping_neg(),
-                None => a[k + degree - i * step],
-            };
-            let words = (0..len).map(word).chain([b[k]]);
-            let round = |word: u64| rounded(word & mask(bits), bits, log2_modulus);
-            words.map(round).collect::<Vec<u64>>()
-        };
-        let is_torus = self.parameters.tfhe().shape().is_torus();
-        let samples: Vec<Vec<u64>> = (0..count).into_par_iter().map(sample).collect();
-        for word in samples.into_iter().flatten() {
-            out.push(word as u32);
-            if is_torus {
-                out.push((word >> 32) as u32);
-            }
-        }
-    }
-
     /// TFHE ciphertexts as slots: one CKKS ciphertext at the highest normal level for every
     /// [`Switch::slots`] of them, the last filled up with zeros. A phase of f turns becomes the
     /// slot `sin(2 pi f)`.
@@ -312,36 +274,11 @@ impl<'s> Switch<'s> {
     /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another
     /// key, and [`Error::Ckks`](crate::Error::Ckks) as every operation of CKKS.
     pub fn to_ckks(&self, x: &LweCiphertexts) -> Result<Ciphertexts> {
-        let set = self.parameters.ckks();
-        if x.set() != self.parameters.tfhe() {
-            return error::mismatch(format!(
-                "TFHE ciphertexts of {}: this switch is between {}",
-                x.set(),
-                self.parameters
-            ));
-        }
-        if let Some(key) = x.key_id().filter(|key| *key != self.tfhe) {
-            return error::mismatch(format!(
-                "TFHE ciphertexts under client key {key:.8}: this switch is for {:.8}",
-                self.tfhe
-            ));
-        }
+        self.between.check(x)?;
+        let set = self.parameters().ckks();
         let log2_modulus = x.log2_modulus();
-        let width = if self.parameters.tfhe().shape().is_torus() { 2 } else { 1 };
-        let len = self.parameters.tfhe().shape().ciphertext_len();
-        let packed = self.parameters.log2_packing_modulus();
-        let place = |(slot, words): (usize, &[u32])| {
-            let word = |halves: &[u32]| {
-                let word = halves.iter().rev().fold(0, |word, &half| word << 32 | u64::from(half));
-                rounded(word, log2_modulus, packed)
-            };
-            let mut mask: Vec<u64> = words.chunks_exact(width).map(word).collect();
-            let body = mask.pop().expect("a ciphertext ends with its body");
-            Placed { mask, body, exponent: self.exponent(slot) }
-        };
         let pack = |words: &[u32]| -> Result<Ciphertext> {
-            let placed: Vec<Placed> = words.chunks_exact(len).enumerate().map(place).collect();
-            let [b, a] = self.back.pack(&placed);
+            let [b, a] = self.between.pack(words, log2_modulus, 1, |slot| self.exponent(slot));
             let header = CiphertextHeader {
                 set: set.clone(),
                 key: self.ckks.key_id(),
@@ -352,8 +289,8 @@ impl<'s> Switch<'s> {
             };
             Ok(Ciphertext::from_parts(header, b, a)?)
         };
-        let ciphertexts =
-            x.words().chunks(len * self.slots).map(pack).collect::<Result<Vec<_>>>()?;
+        let whole = self.between.ciphertext_len() * self.slots;
+        let ciphertexts = x.words().chunks(whole).map(pack).collect::<Result<Vec<_>>>()?;
         let slots = self.ckks.half_bootstrap(&self.ckks.upload(&ciphertexts)?)?;
         let turns = (x.variance() * libm::exp2(-2.0 * f64::from(log2_modulus))
             + self.noise().back(x.len().min(self.slots), log2_modulus))
@@ -373,26 +310,9 @@ pub fn phase_of(y: f64) -> f64 {
     y.clamp(-1.0, 1.0).asin() / (2.0 * std::f64::consts::PI)
 }
 
-/// A word modulo 2^from as one modulo 2^to, half up where bits go.
-fn rounded(word: u64, from: u32, to: u32) -> u64 {
-    if to >= from {
-        return word << (to - from);
-    }
-    ((word >> (from - to - 1)).wrapping_add(1) >> 1) & mask(to)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_rounded_half_up_and_wrap() {
-        assert_eq!(rounded(7, 4, 3), 4);
-        assert_eq!(rounded(15, 4, 3), 0);
-        assert_eq!(rounded(u64::MAX, 64, 24), 0);
-        assert_eq!(rounded(1 << 39, 64, 24), 1);
-        assert_eq!(rounded(3, 4, 6), 12);
-    }
 
     /// The maps in the clear put slot j at the coefficient whose index is j in reverse.
     #[test]

@@ -388,7 +388,8 @@ fn lookup(root: &Field<'_>, device: &dyn Backend, replay: &mut Replay) -> Result
     let levels = tables.iter().map(Table::levels).max().unwrap_or(0);
     let recorded = |e: girih::discrete::Error| root.wrong(e.to_string());
     let encoder = Encoder::new(chain.ring().log2_degree).map_err(|e| root.wrong(e.to_string()))?;
-    let back = LookupPlan::to_coefficients(&set, &chain, &encoder).map_err(recorded)?;
+    let back = LookupPlan::to_coefficients(&set, set.modulus(), &chain, &encoder);
+    let back = back.map_err(recorded)?;
     let plan = LookupPlan::new(&set, &chain, back, levels, &encoder).map_err(recorded)?;
     let (wire, top) = (set.wire_level(), set.raised_level(levels));
     plans(replay, &chain, wire, &plan.to_coefficients, &root.get("slots_to_coefficients")?)?;

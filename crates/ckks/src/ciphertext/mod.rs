@@ -1,5 +1,9 @@
 //! Ciphertexts on the host.
 
+mod seeded;
+
+pub use seeded::SeededCiphertext;
+
 use crate::encoder::Plaintext;
 use crate::host::HostRing;
 use crate::noise::{DEVIATIONS, Noise, NoiseModel};

@@ -1,15 +1,18 @@
 //! The secret key of one user.
 
-use super::domain;
 use super::switching::SecretLimbs;
+use super::{domain, mask_limbs};
 use crate::host::HostRing;
 use crate::noise::{Noise, NoiseModel};
 use crate::params::ERROR_DEVIATION;
-use crate::{Ciphertext, CiphertextHeader, CkksParameters, Error, Plaintext, Result, error, wire};
+use crate::{
+    Ciphertext, CiphertextHeader, CkksParameters, Error, Plaintext, Result, SeededCiphertext,
+    error, wire,
+};
 use girih_backend::{Preparation, preparing};
 use girih_ring::sampler::Gaussian;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
-use girih_rlwe::{Entropy, KeyId, Secret, SecretDistribution, SetId};
+use girih_rlwe::{Entropy, KeyId, MaskSeed, Secret, SecretDistribution, SetId};
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
@@ -235,6 +238,18 @@ impl ClientKey {
         self.within(1.0).encrypt_at(values, level)
     }
 
+    /// [`ClientKey::encrypt`] to a ciphertext without its mask, of half the bytes: for the way to
+    /// whoever computes.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt`].
+    pub fn encrypt_seeded<T: Copy + Into<Complex64>>(
+        &self,
+        values: &[T],
+    ) -> Result<SeededCiphertext> {
+        self.within(1.0).encrypt_seeded(values)
+    }
+
     /// Encrypts an encoded vector at any level. No slot may exceed 1 in magnitude:
     /// [`ClientKey::within`] declares another bound.
     ///
@@ -245,13 +260,13 @@ impl ClientKey {
         self.within(1.0).encrypt_plaintext(plaintext, level)
     }
 
-    /// Encrypts slots that were checked against `magnitude`.
+    /// Encrypts slots that were checked against `magnitude`; the seed is that of the mask.
     pub(super) fn encrypt_encoded(
         &self,
         plaintext: &Plaintext,
         level: usize,
         magnitude: f64,
-    ) -> Result<Ciphertext> {
+    ) -> Result<(Ciphertext, MaskSeed)> {
         let _encrypting = preparing(Preparation::Encryption);
         let set = self.set();
         set.check_level("encryption", level)?;
@@ -265,14 +280,12 @@ impl ClientKey {
         let hidden: Zeroizing<Vec<i64>> =
             Zeroizing::new(message.iter().map(|m| m + gaussian.sample(&mut stream)).collect());
         let secrets = self.secret_limbs();
-        let masks = fresh.masks.streams(&SetId::of(set));
         let base = chain.base(level);
-        let (mut b, mut a) = (vec![0; base.len() * degree], vec![0; base.len() * degree]);
-        let limbs = b.par_chunks_exact_mut(degree).zip(a.par_chunks_exact_mut(degree));
+        let a = mask_limbs(set, &fresh.masks, level);
+        let mut b = vec![0; base.len() * degree];
+        let limbs = b.par_chunks_exact_mut(degree).zip(a.par_chunks_exact(degree));
         limbs.zip(base).for_each(|((b, a), position)| {
             let modulus = chain.moduli()[position];
-            let mut stream = masks.stream(domain::MASKS, position as u64);
-            stream.fill_public_below(modulus.value(), a);
             self.host.evaluations(position, &hidden, b);
             for ((b, a), s) in b.iter_mut().zip(a).zip(secrets.dense(position)) {
                 *b = modulus.sub(*b, modulus.mul(*a, *s));
@@ -280,7 +293,7 @@ impl ClientKey {
         });
         let shape = (level, plaintext.scale(), plaintext.slots());
         let header = header(set, self.id, shape, (NoiseModel::new(set).fresh(), magnitude));
-        Ciphertext::from_parts(header, b, a)
+        Ok((Ciphertext::from_parts(header, b, a)?, fresh.masks))
     }
 
     /// Decrypts: all slots as complex numbers.

@@ -1,7 +1,7 @@
 //! Encryption of values whose magnitude is declared.
 
 use super::{ClientKey, PublicKey};
-use crate::{Ciphertext, CkksParameters, Error, Plaintext, Result};
+use crate::{Ciphertext, CkksParameters, Error, Plaintext, Result, SeededCiphertext};
 use num_complex::Complex64;
 
 /// A key that encrypts values up to a declared magnitude: what [`ClientKey::within`] and
@@ -104,6 +104,36 @@ impl Within<'_, ClientKey> {
         values: &[T],
         level: usize,
     ) -> Result<Ciphertext> {
+        self.encrypt_plaintext(&self.encoded(values, level)?, level)
+    }
+
+    /// [`ClientKey::encrypt_seeded`] of values up to this magnitude.
+    ///
+    /// # Errors
+    /// As [`Within::encrypt`].
+    pub fn encrypt_seeded<T: Copy + Into<Complex64>>(
+        &self,
+        values: &[T],
+    ) -> Result<SeededCiphertext> {
+        self.encrypt_seeded_at(values, self.key.set().default_level())
+    }
+
+    /// The same at a level of choice, which must have a canonical scale.
+    ///
+    /// # Errors
+    /// As [`Within::encrypt_at`].
+    pub fn encrypt_seeded_at<T: Copy + Into<Complex64>>(
+        &self,
+        values: &[T],
+        level: usize,
+    ) -> Result<SeededCiphertext> {
+        let plaintext = self.encoded(values, level)?;
+        let magnitude = self.checked(self.key.set(), &plaintext, level)?;
+        let (whole, seed) = self.key.encrypt_encoded(&plaintext, level, magnitude)?;
+        Ok(SeededCiphertext::new(whole, seed))
+    }
+
+    fn encoded<T: Copy + Into<Complex64>>(&self, values: &[T], level: usize) -> Result<Plaintext> {
         let set = self.key.set();
         set.check_level("encryption", level)?;
         let Some(scale) = set.scale(level) else {
@@ -112,7 +142,7 @@ impl Within<'_, ClientKey> {
                 .into();
             return Err(Error::Level { operation: "encryption".into(), level, rule });
         };
-        self.encrypt_plaintext(&self.key.host().encoder().encode(values, scale)?, level)
+        self.key.host().encoder().encode(values, scale)
     }
 
     /// [`ClientKey::encrypt_plaintext`] of slots up to this magnitude.
@@ -121,7 +151,7 @@ impl Within<'_, ClientKey> {
     /// As [`ClientKey::encrypt_plaintext`] and [`Within::encrypt`].
     pub fn encrypt_plaintext(&self, plaintext: &Plaintext, level: usize) -> Result<Ciphertext> {
         let magnitude = self.checked(self.key.set(), plaintext, level)?;
-        self.key.encrypt_encoded(plaintext, level, magnitude)
+        Ok(self.key.encrypt_encoded(plaintext, level, magnitude)?.0)
     }
 }
 

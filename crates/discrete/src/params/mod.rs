@@ -14,6 +14,7 @@ use crate::wire;
 use crate::{Error, Result};
 use girih_ckks::CkksParameters;
 use girih_ckks::params::{EncapsulationLiteral, ParameterLiteral, Security};
+use girih_ring::bit_reverse;
 use girih_rlwe::wire::Kind;
 use girih_rlwe::{ParameterSet, Scheme};
 use std::sync::Arc;
@@ -244,6 +245,18 @@ impl DiscreteParameters {
         self.ckks().scale(self.wire_level()).expect("the data level has a scale")
     }
 
+    /// Q_0, one prime: what a whole turn of a phase is at level 0.
+    pub fn turn(&self) -> f64 {
+        let chain = self.ckks().chain();
+        chain.base(0).map(|position| f64::from(chain.prime(position))).product()
+    }
+
+    /// The exponent of X at which number j of a ciphertext stands, where numbers are coefficients.
+    pub fn exponent(&self, number: usize) -> usize {
+        let half = self.numbers() / 2;
+        bit_reverse(number % half, half.ilog2()) + number / half * half
+    }
+
     /// Levels that a table may take: a polynomial of degree below 2^levels.
     pub fn table_levels(&self) -> usize {
         self.0.table_levels
@@ -335,7 +348,7 @@ type Canonical<'a> = (u8, Vec<u8>, Vec<u8>, u8, u8, &'a [u8]);
 impl ParameterSet for DiscreteParameters {
     const SCHEME: Scheme = Scheme::Discrete;
     const KINDS: &'static [Kind] =
-        &[wire::CLIENT_KEY, wire::PUBLIC_KEY, wire::EVALUATION_KEYS, wire::NUMBERS];
+        &[wire::CLIENT_KEY, wire::PUBLIC_KEY, wire::EVALUATION_KEYS, wire::NUMBERS, wire::SEEDED];
 
     fn to_canonical(&self) -> Vec<u8> {
         let small = |counts: &[usize]| counts.iter().map(|&c| c as u8).collect::<Vec<u8>>();

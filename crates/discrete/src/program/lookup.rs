@@ -125,11 +125,9 @@ pub fn key_ranges(set: &DiscreteParameters) -> Result<Vec<KeyRange>> {
     Ok(held.into_iter().map(|(kind, level)| kind.up_to(level)).collect())
 }
 
-/// Q_0, which is one prime.
-fn bottom(chain: &Chain) -> Result<f64> {
-    let base = chain.level(0)?;
-    let prime = base.primes().first().copied().unwrap_or_default();
-    Ok(f64::from(chain.ring().primes[usize::from(prime)].value()))
+/// Labels of the transforms from slots to coefficients, where numbers modulo `modulus` fill Q_0.
+pub(crate) fn coefficient_labels(set: &DiscreteParameters, modulus: u32) -> Vec<f64> {
+    labels(set.scale(), set.turn() / f64::from(modulus), set.to_coefficients().len())
 }
 
 /// Rotations by amounts of slots for which the keys of a set serve at the level of wires: those to
@@ -148,18 +146,19 @@ pub fn rotations(set: &DiscreteParameters) -> Result<Vec<usize>> {
 }
 
 impl LookupPlan {
-    /// The matrices from slots to coefficients, which all look-ups of a set share.
+    /// The matrices from slots to coefficients, where a number m becomes m/`modulus` of a turn.
+    /// All look-ups of a set share those of its own modulus.
     ///
     /// # Errors
     /// None for a chain of the set.
     pub fn to_coefficients(
         set: &DiscreteParameters,
+        modulus: u32,
         chain: &Chain,
         encoder: &Encoder,
     ) -> Result<Arc<[LinearTransform]>> {
         let groups = groups(chain.most_slots(), set.to_coefficients(), false)?;
-        let last = bottom(chain)? / f64::from(set.modulus());
-        let labels = labels(set.scale(), last, groups.len());
+        let labels = coefficient_labels(set, modulus);
         Ok(transforms(chain, &groups, set.wire_level(), &labels, encoder)?.into())
     }
 
@@ -182,7 +181,7 @@ impl LookupPlan {
         }
         let scale = |level| chain.scale(level).expect("levels above wires have a scale");
         let exponential_scale = scale(set.exponential_level(levels));
-        let raised_scale = set.interval() * bottom(chain)?;
+        let raised_scale = set.interval() * set.turn();
         let groups = groups(chain.most_slots(), set.to_slots(), true)?;
         let labels = labels(raised_scale, exponential_scale / 2.0, groups.len());
         let top = set.raised_level(levels);
@@ -246,6 +245,19 @@ impl LookupPlan {
             return Err(RecordError::Level { operation: "a look-up", level: x.level, why });
         }
         let coefficients = recorder.transform_chain(x, &self.to_coefficients, false)?;
+        self.slots_of(recorder, &coefficients)
+    }
+
+    /// The same from coefficients at level 0, m/p of a turn each.
+    ///
+    /// # Errors
+    /// When the ciphertext does not stand at level 0.
+    pub fn slots_of(
+        &self,
+        recorder: &mut Recorder,
+        coefficients: &Recorded,
+    ) -> std::result::Result<Slots, RecordError> {
+        let coefficients = *coefficients;
         let (one, top) = (BigInt::from(1), self.set.raised_level(self.levels));
         let raised = recorder.raise_modulus_to(&coefficients, &one, top, self.raised_scale)?.result;
         let both = recorder.transform_chain(&raised, &self.to_slots, false)?;
@@ -326,8 +338,31 @@ impl LookupPlan {
         tables: &[Table],
     ) -> std::result::Result<Vec<Recorded>, RecordError> {
         let halves = self.slots(recorder, x)?.halves;
+        self.tables_of(recorder, &halves, tables)
+    }
+
+    /// The same from coefficients at level 0, which are m/p' of a turn for tables modulo p'.
+    ///
+    /// # Errors
+    /// As the steps.
+    pub fn lookup_phases(
+        &self,
+        recorder: &mut Recorder,
+        x: &Recorded,
+        tables: &[Table],
+    ) -> std::result::Result<Vec<Recorded>, RecordError> {
+        let halves = self.slots_of(recorder, x)?.halves;
+        self.tables_of(recorder, &halves, tables)
+    }
+
+    fn tables_of(
+        &self,
+        recorder: &mut Recorder,
+        halves: &[Recorded; 2],
+        tables: &[Table],
+    ) -> std::result::Result<Vec<Recorded>, RecordError> {
         let mut parts = Vec::with_capacity(2);
-        for half in &halves {
+        for half in halves {
             let z = self.exponential(recorder, half)?;
             let z = z.squarings.last().copied().unwrap_or(z.polynomial);
             parts.push(self.tables(recorder, &z, tables)?);

@@ -8,5 +8,6 @@
 mod lookup;
 mod polynomial;
 
+pub(crate) use lookup::coefficient_labels;
 pub use lookup::{Exponential, LookupPlan, Slots, key_ranges, rotations};
 pub use polynomial::{Evaluator, Terms, powers};

@@ -4,12 +4,20 @@ use super::recordings::Kind;
 use super::{ServerKey, Sum, Wires};
 use crate::failure::Outcome;
 use crate::{Error, Result, Table, error};
+use girih_ckks::server::Ciphertexts;
 
 /// Tables of one sum, checked.
-struct Tables {
-    all: Vec<Table>,
-    modulus: u32,
-    levels: usize,
+pub(super) struct Tables {
+    pub all: Vec<Table>,
+    pub modulus: u32,
+    pub levels: usize,
+}
+
+impl Tables {
+    /// How recordings know them.
+    pub fn kinds(&self) -> Vec<(Vec<i64>, u32)> {
+        self.all.iter().map(|t| (t.values().to_vec(), t.order_of())).collect()
+    }
 }
 
 impl ServerKey {
@@ -54,6 +62,7 @@ impl ServerKey {
         tables: &[&Table],
     ) -> Result<Vec<Vec<Wires>>> {
         let tables = self.check_tables(tables)?;
+        self.check_modulus(tables.modulus)?;
         let mut checked: Vec<(Sum, Outcome)> = Vec::with_capacity(sums.len());
         for wires in sums {
             if wires.len() != weights.len() {
@@ -75,7 +84,7 @@ impl ServerKey {
         let kind = Kind {
             weights: first.weights.iter().map(|w| w * factor).collect(),
             constant: constant.rem_euclid(i64::from(tables.modulus)) * factor,
-            tables: tables.all.iter().map(|t| (t.values().to_vec(), t.order_of())).collect(),
+            tables: tables.kinds(),
             ..Kind::default()
         };
         let recording = self.recording(kind, &tables.all)?;
@@ -86,32 +95,36 @@ impl ServerKey {
         };
         let runs: Vec<_> = sums.iter().zip(&checked).map(used).collect();
         let results = recording.run_each(&runs)?;
-        let floor = self.forecast.failure().noise(tables.levels).floor;
         let wires = |(ciphertexts, (sum, outcome)): (Vec<_>, (Sum, Outcome))| {
-            let parts = ciphertexts.into_iter().zip(&tables.all).zip(outcome.tails);
-            let one = |((ciphertexts, table), tail): ((_, &Table), _)| {
-                let (low, high) = table.range();
-                Wires {
-                    ciphertexts,
-                    set: self.set.clone(),
-                    numbers: sum.numbers,
-                    range: (low, high),
-                    deviation: floor.0 + floor.1 * (high - low) as f64,
-                    tail,
-                }
-            };
-            parts.map(one).collect()
+            self.looked_up(ciphertexts, sum.numbers, &tables, outcome)
         };
         Ok(results.into_iter().zip(checked).map(wires).collect())
     }
 
-    fn check_tables(&self, tables: &[&Table]) -> Result<Tables> {
+    /// Results with what is known of them.
+    pub(super) fn looked_up(
+        &self,
+        ciphertexts: Vec<Ciphertexts>,
+        numbers: usize,
+        tables: &Tables,
+        outcome: Outcome,
+    ) -> Vec<Wires> {
+        let floor = self.forecast.failure().noise(tables.levels).floor;
+        let one = |((ciphertexts, table), tail): ((_, &Table), _)| {
+            let (low, high) = table.range();
+            let deviation = floor.0 + floor.1 * (high - low) as f64;
+            let set = self.set.clone();
+            Wires { ciphertexts, set, numbers, range: (low, high), deviation, tail }
+        };
+        ciphertexts.into_iter().zip(&tables.all).zip(outcome.tails).map(one).collect()
+    }
+
+    pub(super) fn check_tables(&self, tables: &[&Table]) -> Result<Tables> {
         let Some(first) = tables.first() else {
             let rule = "a look-up has at least one".into();
             return Err(Error::Count { what: "tables", found: 0, rule });
         };
         let modulus = first.modulus();
-        self.check_modulus(modulus)?;
         if let Some(other) = tables.iter().find(|t| t.modulus() != modulus) {
             return error::mismatch(format!(
                 "tables modulo {modulus} and {} of one sum: they read it modulo one number",

@@ -3,12 +3,14 @@
 mod gates;
 mod lookups;
 mod moves;
+mod phases;
 mod recordings;
 #[cfg(test)]
 mod tests;
 mod wires;
 
 pub use gates::Gate;
+pub use phases::{MAX_PHASES, Phases};
 pub use wires::Wires;
 
 use crate::failure::Tail;

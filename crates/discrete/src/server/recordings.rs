@@ -3,7 +3,7 @@
 use super::ServerKey;
 use crate::program::LookupPlan;
 use crate::{Result, Table};
-use girih_ckks::program::Chain;
+use girih_ckks::program::{Chain, LinearTransform, Recorded};
 use girih_ckks::server::{Estimate, Recording};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +19,10 @@ pub(super) struct Kind {
     pub route: Vec<usize>,
     /// Products with i after that.
     pub turns: usize,
+    /// Whether the one input is phases.
+    pub from_phases: bool,
+    /// Where results are phases, the numbers that fill a turn; else 0.
+    pub to_phases: u32,
 }
 
 /// The recordings used last.
@@ -36,6 +40,10 @@ pub(super) fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ServerKey {
+    fn to_coefficients(&self, modulus: u32) -> Result<Arc<[LinearTransform]>> {
+        LookupPlan::to_coefficients(self.set(), modulus, &self.chain, &self.encoder)
+    }
+
     /// The plan of look-ups of tables of `levels` levels.
     fn plan(&self, chain: &Arc<Chain>, levels: usize) -> Result<Arc<LookupPlan>> {
         let mut plans = locked(&self.plans);
@@ -44,7 +52,7 @@ impl ServerKey {
         }
         let back = match plans.values().next() {
             Some(plan) => plan.to_coefficients.clone(),
-            None => LookupPlan::to_coefficients(self.set(), chain, &self.encoder)?,
+            None => self.to_coefficients(self.set().modulus())?,
         };
         let plan = LookupPlan::new(self.set(), chain, back, levels, &self.encoder)?;
         let plan = Arc::new(plan);
@@ -63,7 +71,15 @@ impl ServerKey {
                 return Ok(recording.clone());
             }
         }
-        let input = (self.set().wire_level(), self.set().scale());
+        let turn = self.set().turn();
+        let input = match kind.from_phases {
+            true => (0, turn),
+            false => (self.set().wire_level(), self.set().scale()),
+        };
+        let to_phases = match kind.to_phases {
+            0 => None,
+            modulus => Some(self.to_coefficients(modulus)?),
+        };
         let inputs = vec![input; kind.weights.len()];
         let levels = tables.iter().map(Table::levels).max();
         let plan = match levels {
@@ -80,9 +96,16 @@ impl ServerKey {
             for _ in 0..kind.turns {
                 sum = recorder.multiply_i(&sum)?;
             }
-            let results = match &plan {
-                None => vec![sum],
-                Some(plan) => plan.lookup(recorder, &sum, tables)?,
+            let results = match (&plan, &to_phases) {
+                (None, None) => vec![sum],
+                (None, Some(maps)) => {
+                    let phases = recorder.transform_chain(&sum, maps, false)?;
+                    vec![Recorded { scale: turn, ..phases }]
+                }
+                (Some(plan), _) if kind.from_phases => {
+                    plan.lookup_phases(recorder, &sum, tables)?
+                }
+                (Some(plan), _) => plan.lookup(recorder, &sum, tables)?,
             };
             // What is known of errors is carried beside the ciphertexts.
             Ok(results.into_iter().map(|x| (x, Estimate::new(0.0, 1.0))).collect())

@@ -1,5 +1,7 @@
 //! Look-ups on a CPU, decrypted, against what they should be and against the model.
 
+mod phases;
+
 use super::*;
 use crate::{ClientKey, DiscreteLiteral, Expected, LookupNoise, Table};
 use girih_backend::NoProgress;
@@ -73,9 +75,9 @@ impl Place {
     fn exponentials(&self, x: &Wires, levels: usize) -> Vec<Complex64> {
         let set = self.server.set();
         let plan = {
-            let back = LookupPlan::to_coefficients(set, &self.server.chain, &self.server.encoder);
-            let back = back.expect("a checked set");
-            LookupPlan::new(set, &self.server.chain, back, levels, &self.server.encoder)
+            let (chain, encoder) = (&self.server.chain, &self.server.encoder);
+            let back = LookupPlan::to_coefficients(set, set.modulus(), chain, encoder);
+            LookupPlan::new(set, chain, back.expect("a checked set"), levels, encoder)
         };
         let plan = plan.expect("levels of the set");
         let inputs = [(set.wire_level(), set.scale())];

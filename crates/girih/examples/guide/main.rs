@@ -65,7 +65,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Chapter::Numbers => {
             let set = set("DISCRETE_4", "INSECURE_DISCRETE_4_N10");
-            numbers::run(set).and_then(|()| numbers::circuit(set))
+            numbers::run(set)?;
+            numbers::circuit(set)?;
+            let tfhe = if arguments.insecure { "INSECURE_TOY_TORUS" } else { "TFHERS_2_2" };
+            numbers::from_tfhe(set, tfhe)
         }
         Chapter::Devices => devices::run(bits),
     }

@@ -42,3 +42,27 @@ pub fn circuit(set: &str) -> Result<(), Box<dyn std::error::Error>> {
     // ANCHOR_END: circuit
     Ok(())
 }
+
+/// Docs: docs/guide/numbers.md.
+pub fn from_tfhe(set: &str, tfhe_set: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let client = ClientKey::generate(&DiscreteParameters::by_name(set)?)?;
+    let keys = EvaluationKeys::generate(&client, &NoProgress)?;
+    let server = Device::open("cpu")?.load(&keys)?;
+    // ANCHOR: from_tfhe
+    // The owner has a key of each scheme, and makes keys between them.
+    let tfhe = tfhe::ClientKey::generate(&ParameterSet::by_name(tfhe_set)?)?;
+    let between = SwitchingKeys::generate(client.ckks(), &tfhe, &NoProgress)?;
+    let x = tfhe.encrypt_messages(&[3, 0, 2, 1], 2)?;
+
+    // Messages of two bits become numbers modulo 4, all by one look-up of their squares.
+    let switch = WireSwitch::new(&server, &between)?;
+    let square = Table::new(4, |m| m * m % 4)?;
+    let numbers = &switch.to_wires(&x, &[&square])?[0];
+    // And numbers messages, of the same modulus.
+    let back = switch.to_tfhe(numbers, 2, x.log2_modulus())?;
+
+    assert_eq!(client.decrypt(&server.download(numbers)?)?, [1, 0, 0, 1]);
+    assert_eq!(tfhe.decrypt_messages(&back, 2)?, [1, 0, 0, 1]);
+    // ANCHOR_END: from_tfhe
+    Ok(())
+}

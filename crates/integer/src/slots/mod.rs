@@ -29,7 +29,7 @@ pub use costs::{SlotCost, slot_costs};
 use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
 use crate::{Error, Result, error::mismatch};
 use girih_discrete::{
-    ClientKey, DiscreteParameters, EncryptedNumbers, KeyId, PublicKey, ServerKey,
+    ClientKey, DiscreteParameters, EncryptedNumbers, KeyId, PublicKey, SeededNumbers, ServerKey,
 };
 use layout::Layout;
 use operations::State;
@@ -90,6 +90,7 @@ impl Engine for ServerKey {
     type ClientKey = ClientKey;
     type Set = DiscreteParameters;
     type Ciphertexts = EncryptedNumbers;
+    type Seeded = SeededNumbers;
     type Words = Parts;
     type Digit = State;
     type Program = Program;
@@ -125,6 +126,17 @@ impl Engine for ServerKey {
         _: usize,
     ) -> Result<Vec<Held<Self>>> {
         run::execute(inner, program, arrays)
+    }
+
+    fn encrypt_seeded(
+        client: &ClientKey,
+        digits: &Digits,
+        count: usize,
+        form: Form,
+    ) -> Result<SeededNumbers> {
+        let columns = Layout::new(count, client.set().numbers(), form).columns(digits);
+        let columns: Vec<&[u32]> = columns.iter().map(|column| &column[..]).collect();
+        Ok(client.encrypt_seeded(&columns, u32::from(form.most()) + 1)?)
     }
 
     fn upload(

@@ -343,6 +343,24 @@ fn numbers_in_lists_and_tables() {
     }
 }
 
+/// Arrays without masks are the arrays that were encrypted.
+#[test]
+fn seeded_arrays_expand_to_arrays() {
+    type Bytes = crate::FheUint<8, girih_discrete::ServerKey>;
+    let set = DiscreteParameters::by_name("INSECURE_DISCRETE_4_N10").expect("built in");
+    let client = girih_discrete::ClientKey::generate_seeded_for_tests(&set, [5; 32]);
+    let client = client.expect("a key");
+    let values: Vec<u8> = (0..1100).map(|i| (i * 37 % 251) as u8).collect();
+    let seeded = crate::Encrypted::<Bytes>::encrypt_seeded(&client, &values).expect("numbers");
+    let whole = crate::Encrypted::<Bytes>::encrypt(&client, &values).expect("numbers");
+    let size = |bytes: Vec<u8>| bytes.len();
+    let sizes = [size(seeded.to_bytes().expect("small")), size(whole.to_bytes().expect("small"))];
+    assert!(2 * sizes[0] < sizes[1] + 500 * seeded.len(), "{sizes:?}");
+    let made = crate::Encrypted::<Bytes>::from_ciphertexts(seeded.expand().expect("fresh"), 1100);
+    let found = made.expect("their digits").decrypt(&client).expect("its key");
+    assert!(found.into_iter().eq(values.iter().map(|&v| u128::from(v))));
+}
+
 /// Rotations by encrypted numbers turn modulo the width, whatever it is.
 #[test]
 fn rotations_of_any_width() {

@@ -19,9 +19,7 @@ pub use costs::{Cost, costs};
 pub use record::Aim;
 
 use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
-use crate::host::Encrypted;
-use crate::types::{Integer, form};
-use crate::{Error, Integers, Result, host};
+use crate::{Error, Integers, Result};
 use girih_tfhe::{
     CentredTable, ClientKey, DeviceCiphertexts, KeyId, LweCiphertexts, ParameterSet, PublicKey,
     SeededCiphertexts, ServerKey,
@@ -90,6 +88,7 @@ impl Engine for ServerKey {
     type ClientKey = ClientKey;
     type Set = ParameterSet;
     type Ciphertexts = LweCiphertexts;
+    type Seeded = SeededCiphertexts;
     type Words = DeviceCiphertexts;
     type Digit = DigitState;
     type Program = Loaded;
@@ -148,6 +147,16 @@ impl Engine for ServerKey {
         count: usize,
     ) -> Result<Vec<Held<Self>>> {
         run::execute(inner, program, arrays, count)
+    }
+
+    fn encrypt_seeded(
+        client: &ClientKey,
+        digits: &Digits,
+        count: usize,
+        form: Form,
+    ) -> Result<SeededCiphertexts> {
+        check_set(client.set())?;
+        Ok(client.encrypt_seeded(&messages(digits, count, form), PLAINTEXT)?)
     }
 
     fn upload(
@@ -281,22 +290,6 @@ impl Integers<ServerKey> {
     /// once.
     pub fn report_every(&self, bootstrappings: usize) {
         self.0.context.report_every.store(bootstrappings.clamp(1, MOST_JOBS), Ordering::Relaxed);
-    }
-}
-
-impl<T: Integer<Engine = ServerKey>> Encrypted<T> {
-    /// Encrypts an array without the masks, which take most of its bytes:
-    /// [`SeededCiphertexts::expand`] and [`Encrypted::from_ciphertexts`] make the array of it.
-    ///
-    /// # Errors
-    /// As [`Encrypted::encrypt`].
-    pub fn encrypt_seeded<P: Copy + Into<T::Known>>(
-        client: &ClientKey,
-        values: &[P],
-    ) -> Result<SeededCiphertexts> {
-        check_set(client.set())?;
-        let digits = host::digits::<T, P>(values)?;
-        Ok(client.encrypt_seeded(&messages(&digits, values.len(), form::<T>()), PLAINTEXT)?)
     }
 }
 

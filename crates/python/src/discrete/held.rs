@@ -2,7 +2,7 @@
 
 use crate::errors::{Failure, Outcome};
 use crate::integer::kind::{Kind, Plain};
-use crate::integer::number::{Binary, Move, Unary};
+use crate::integer::number::{Binary, Count, Move, Unary};
 use girih::discrete::{
     ClientKey, EncryptedNumbers, FheBool, FheInt, FheUint, Integers, PublicKey, ServerKey,
 };
@@ -284,7 +284,17 @@ macro_rules! number {
                     Unary::Move(Move::ShiftRight, by) => self.shr(by)?,
                     Unary::Move(Move::RotateLeft, by) => self.rotate_left(by)?,
                     Unary::Move(Move::RotateRight, by) => self.rotate_right(by)?,
-                    Unary::Count(_) => return unknown(Self::KIND, &operation),
+                    Unary::Count(which) => {
+                        return hold(match which {
+                            Count::Ones => self.count_ones(),
+                            Count::Zeros => self.count_zeros(),
+                            Count::LeadingOnes => self.leading_ones(),
+                            Count::LeadingZeros => self.leading_zeros(),
+                            Count::TrailingOnes => self.trailing_ones(),
+                            Count::TrailingZeros => self.trailing_zeros(),
+                            Count::Log2 => self.ilog2(),
+                        }?);
+                    }
                 })
             }
 
@@ -314,8 +324,10 @@ macro_rules! number {
                     Binary::Maximum => one(self.max(other)?),
                     Binary::OverflowingAdd => two(self.overflowing_add(other)?),
                     Binary::OverflowingSubtract => two(self.overflowing_sub(other)?),
-                    Binary::OverflowingMultiply | Binary::CheckedDivide => {
-                        unknown(Self::KIND, &operation)
+                    Binary::OverflowingMultiply => two(self.overflowing_mul(other)?),
+                    Binary::CheckedDivide => {
+                        let (quotient, remainder, good) = self.checked_div_rem(other)?;
+                        Ok(vec![hold(quotient)?, hold(remainder)?, hold(good)?])
                     }
                 }
             }

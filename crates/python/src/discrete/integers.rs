@@ -7,7 +7,7 @@ use crate::call::wait;
 use crate::classes::The;
 use crate::errors::Failure;
 use crate::integer::kind::{Kind, Plain};
-use crate::integer::number::{Binary, Move, Unary};
+use crate::integer::number::{Binary, Count, Move, Unary};
 use crate::tfhe::gather::display;
 use crate::{arrays, wire};
 use pyo3::basic::CompareOp;
@@ -190,6 +190,18 @@ impl DiscreteIntegers {
         Ok((results.swap_remove(0), second))
     }
 
+    /// Both results, the second of which says that the first is right, where it says that it is
+    /// wrong as it comes.
+    fn checked(
+        &self,
+        py: Python<'_>,
+        operation: Binary,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<(Self, Self)> {
+        let (result, wrong) = self.two(py, operation, other)?;
+        Ok((result, wrong.unary(py, Unary::Not)?))
+    }
+
     fn moved(&self, py: Python<'_>, how: Move, by: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(amounts) = by.cast::<Self>() {
             self.same_shape(amounts.get())?;
@@ -319,6 +331,79 @@ impl DiscreteIntegers {
     /// The difference, and whether it left the range.
     fn overflowing_sub(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
         self.two(py, Binary::OverflowingSubtract, other)
+    }
+
+    /// The product, and whether it left the range.
+    fn overflowing_mul(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
+        self.two(py, Binary::OverflowingMultiply, other)
+    }
+
+    /// The sum, and whether it is in the range.
+    fn checked_add(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
+        self.checked(py, Binary::OverflowingAdd, other)
+    }
+
+    /// The difference, and whether it is in the range.
+    fn checked_sub(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
+        self.checked(py, Binary::OverflowingSubtract, other)
+    }
+
+    /// The product, and whether it is in the range.
+    fn checked_mul(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
+        self.checked(py, Binary::OverflowingMultiply, other)
+    }
+
+    /// Quotient and remainder as of div_rem, and whether they are those of a division: not by 0,
+    /// nor of the lowest signed number by -1.
+    fn checked_div_rem(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<(Self, Self, Self)> {
+        let mut results = self.binary_all(py, Binary::CheckedDivide, other)?;
+        let (good, remainder) = (results.swap_remove(2), results.swap_remove(1));
+        Ok((results.swap_remove(0), remainder, good))
+    }
+
+    /// How many bits are 1, as uint32.
+    fn count_ones(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::Ones))
+    }
+
+    /// How many bits are 0.
+    fn count_zeros(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::Zeros))
+    }
+
+    /// How many bits are 0 above the highest 1.
+    fn leading_zeros(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::LeadingZeros))
+    }
+
+    /// How many bits are 1 above the highest 0.
+    fn leading_ones(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::LeadingOnes))
+    }
+
+    /// How many bits are 0 below the lowest 1.
+    fn trailing_zeros(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::TrailingZeros))
+    }
+
+    /// How many bits are 1 below the lowest 0.
+    fn trailing_ones(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::TrailingOnes))
+    }
+
+    /// Which bit is the highest 1: the logarithm, rounded down; of 0 it is 0.
+    fn ilog2(&self, py: Python<'_>) -> PyResult<Self> {
+        self.unary(py, Unary::Count(Count::Log2))
+    }
+
+    /// The logarithm as of ilog2, and whether there is one.
+    fn checked_ilog2(&self, py: Python<'_>) -> PyResult<(Self, Self)> {
+        let zero = 0i32.into_pyobject(py)?.into_any();
+        Ok((self.ilog2(py)?, self.binary(py, Binary::Greater, &zero)?))
     }
 
     /// Quotient and remainder, rounded towards 0 as Rust's. By 0 the quotient is all ones (of a

@@ -12,9 +12,10 @@ use zeroize::Zeroizing;
 
 /// Two keys modulo primes, as evaluations.
 ///
-/// The packing key has, for each coefficient t_j of the TFHE secret, a pair over the primes of
-/// level 0 in the packing ring with `b_j + a_j u = t_j + e_j / D`, times D = Q_0 / 2^l: u is a
-/// secret of that ring alone. The key to the dense secret s is one pair over these and two
+/// The packing key has, for each coefficient t_j of the TFHE secret, a pair over the primes of the
+/// packing ring, whose product is Q, with `b_j + a_j u = t_j + e_j / D`, times D = Q / 2^l: u is a
+/// secret of that ring alone. Q is Q_0, or that times one prime that is divided by afterwards. The
+/// key to the dense secret s is one pair over these and two
 /// auxiliary primes in the ring of CKKS with `b + a s = P u(X^(N / N'')) + e`.
 pub(crate) struct BackKey {
     /// b: `[coefficient][prime][N'']`.
@@ -30,10 +31,10 @@ fn all_primes(parameters: &SwitchingParameters) -> Vec<u32> {
     primes
 }
 
-/// Q_0 / 2^l, rounded: what a unit of a packed ciphertext stands for.
+/// Q / 2^l, rounded: what a unit of a packed ciphertext stands for.
 fn unit(parameters: &SwitchingParameters) -> u64 {
     let half = 1u64 << (parameters.log2_packing_modulus() - 1);
-    (parameters.q0() + half) >> parameters.log2_packing_modulus()
+    (parameters.packing_modulus() + half) >> parameters.log2_packing_modulus()
 }
 
 fn masks_below(prime: u32, mut stream: RandomStream, len: usize) -> Vec<u32> {
@@ -58,7 +59,7 @@ impl BackKey {
         secrets: &SecretStreams,
     ) -> Result<Self> {
         let (inner, outer) = (parameters.packing_degree(), parameters.ckks().degree());
-        let (bottom, all) = (parameters.bottom_primes(), all_primes(parameters));
+        let (few, all) = (parameters.packing_primes(), all_primes(parameters));
         let gaussian = Gaussian::new(DEVIATION).expect("in the sampler's range");
         let distribution = SecretDistribution::Ternary;
         let u = Secret::sample(distribution, inner, &mut secrets.stream(domain::SECRET, 0));
@@ -68,15 +69,15 @@ impl BackKey {
             Zeroizing::new((0..len).map(word).collect::<Vec<i64>>())
         };
 
-        let ring = HostRing::new(&bottom, inner)?;
+        let ring = HostRing::new(&few, inner)?;
         let u_inner = ring.secret_evaluations(&spread(u.coefficients(), 1, inner));
         let unit = unit(parameters) as i64;
-        let mut packing = vec![0; from.len() * bottom.len() * inner];
-        packing.par_chunks_exact_mut(bottom.len() * inner).enumerate().for_each(|(j, rows)| {
+        let mut packing = vec![0; from.len() * few.len() * inner];
+        packing.par_chunks_exact_mut(few.len() * inner).enumerate().for_each(|(j, rows)| {
             let stream = secrets.stream(domain::PACKING, j as u64);
             let t = unit * i64::from(from[j]);
             let hidden = noisy(&mut |k| if k == 0 { t } else { 0 }, inner, stream);
-            let a = packing_masks(&bottom, inner, masks, j);
+            let a = packing_masks(&few, inner, masks, j);
             for (word, row) in rows.chunks_exact_mut(inner).enumerate() {
                 let modulus = ring.modulus(word);
                 row.copy_from_slice(&Zeroizing::new(ring.evaluations(word, &hidden)));
@@ -106,9 +107,9 @@ impl BackKey {
     }
 
     fn lens(parameters: &SwitchingParameters) -> [usize; 2] {
-        let bottom = parameters.bottom_primes().len();
+        let few = parameters.packing_primes().len();
         [
-            parameters.mask_len() * bottom * parameters.packing_degree(),
+            parameters.mask_len() * few * parameters.packing_degree(),
             all_primes(parameters).len() * parameters.ckks().degree(),
         ]
     }
@@ -150,7 +151,7 @@ impl BackKey {
             Ok(words)
         };
         Ok(Self {
-            packing: words(packing, &parameters.bottom_primes(), parameters.packing_degree())?,
+            packing: words(packing, &parameters.packing_primes(), parameters.packing_degree())?,
             dense: words(dense, &all_primes(parameters), parameters.ckks().degree())?,
         })
     }
@@ -158,8 +159,10 @@ impl BackKey {
 
 /// The keys as they are multiplied with.
 pub(crate) struct LoadedBack {
-    /// The packing ring, over the primes of level 0.
+    /// The packing ring, over its primes: those of level 0 come first.
     inner: HostRing,
+    /// The primes of level 0 alone.
+    bottom: HostRing,
     /// The ring of CKKS, over the primes of level 0 and the auxiliary ones.
     outer: HostRing,
     /// The auxiliary primes alone.
@@ -174,17 +177,18 @@ pub(crate) struct LoadedBack {
 
 impl BackKey {
     pub fn load(&self, parameters: &SwitchingParameters, masks: MaskStreams) -> Result<LoadedBack> {
-        let (bottom, all) = (parameters.bottom_primes(), all_primes(parameters));
-        let inner = HostRing::new(&bottom, parameters.packing_degree())?;
+        let (few, all) = (parameters.packing_primes(), all_primes(parameters));
+        let inner = HostRing::new(&few, parameters.packing_degree())?;
         let outer = HostRing::new(&all, parameters.ckks().degree())?;
+        let bottom = HostRing::new(&parameters.bottom_primes(), parameters.packing_degree())?;
         let auxiliary = HostRing::new(&parameters.auxiliary_primes(), parameters.ckks().degree())?;
         let row = |(j, b): (usize, &[u32])| {
-            let a = packing_masks(&bottom, inner.degree(), masks, j);
+            let a = packing_masks(&few, inner.degree(), masks, j);
             b.chunks_exact(inner.degree()).zip(a).map(|(b, a)| [b.to_vec(), a]).collect()
         };
         let packing = self
             .packing
-            .par_chunks_exact(bottom.len() * inner.degree())
+            .par_chunks_exact(few.len() * inner.degree())
             .enumerate()
             .map(row)
             .collect();
@@ -194,7 +198,7 @@ impl BackKey {
         };
         let dense = self.dense.chunks_exact(outer.degree()).enumerate().map(one).collect();
         let (unit, bits) = (unit(parameters), parameters.log2_packing_modulus());
-        Ok(LoadedBack { inner, outer, auxiliary, unit, bits, packing, dense })
+        Ok(LoadedBack { inner, bottom, outer, auxiliary, unit, bits, packing, dense })
     }
 }
 
@@ -213,7 +217,7 @@ impl LoadedBack {
         for (word, limb) in limbs.chunks_exact_mut(degree).enumerate() {
             self.outer.inverse(word, limb);
         }
-        let whole = |k| self.inner.compose(|word| limbs[word * degree + k]) as i64;
+        let whole = |k| self.bottom.compose(|word| limbs[word * degree + k]) as i64;
         (0..degree).into_par_iter().map(whole).collect()
     }
 
@@ -221,7 +225,7 @@ impl LoadedBack {
     /// under the dense secret. The coefficient at an exponent is phase Q_0 / 2^l of what was placed
     /// there, modulo Q_0 and but for an error; where nothing was placed it is an error alone.
     pub fn pack(&self, ciphertexts: &[Placed]) -> [Vec<u32>; 2] {
-        let (limbs, degree) = (self.inner.len(), self.outer.degree());
+        let (limbs, degree) = (self.bottom.len(), self.outer.degree());
         let step = degree / self.inner.degree();
         let mut packed = [vec![0u32; limbs * degree], vec![0u32; limbs * degree]];
         for residue in 0..step {
@@ -230,7 +234,7 @@ impl LoadedBack {
             if group.is_empty() {
                 continue;
             }
-            let sums = self.pack_group(&group, step);
+            let sums = self.divided(self.pack_group(&group, step));
             for (out, sum) in packed.iter_mut().zip(&sums) {
                 for (word, sum) in sum.iter().enumerate() {
                     for (v, &x) in sum.iter().enumerate() {
@@ -291,13 +295,34 @@ impl LoadedBack {
         sums
     }
 
+    /// From the primes of the packing ring to those of level 0: divided by what there is more, and
+    /// rounded.
+    fn divided(&self, mut sums: [Vec<Vec<u32>>; 2]) -> [Vec<Vec<u32>>; 2] {
+        for word in self.bottom.len()..self.inner.len() {
+            let last = self.inner.modulus(word).value();
+            for part in &mut sums {
+                let (own, rest) = part.split_at_mut(word);
+                for (word, own) in own.iter_mut().enumerate() {
+                    let modulus = self.inner.modulus(word);
+                    let inverse = modulus.inverse(modulus.reduce(last.into()));
+                    for (x, &rest) in own.iter_mut().zip(&rest[0]) {
+                        let over = if rest > last / 2 { i64::from(last) } else { 0 };
+                        let rest = modulus.reduce_signed(i64::from(rest) - over);
+                        *x = modulus.mul(modulus.sub(*x, rest), inverse);
+                    }
+                }
+            }
+        }
+        sums.map(|part| part.into_iter().take(self.bottom.len()).collect())
+    }
+
     /// From `b + a u(X^(N / N''))` to the dense secret, by one digit and a division by the
     /// auxiliary primes.
     fn to_dense(&self, [b, a]: [Vec<u32>; 2]) -> [Vec<u32>; 2] {
-        let (limbs, degree) = (self.inner.len(), self.outer.degree());
+        let (limbs, degree) = (self.bottom.len(), self.outer.degree());
         let digit: Vec<i64> = (0..degree)
             .into_par_iter()
-            .map(|k| self.inner.compose(|word| a[word * degree + k]) as i64)
+            .map(|k| self.bottom.compose(|word| a[word * degree + k]) as i64)
             .collect();
         let product = |word: usize| {
             let evaluations = self.outer.evaluations(word, &digit);

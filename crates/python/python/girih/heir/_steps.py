@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from .. import errors
 from ._text import Function, Module, Operation, Reader, Type, malformed, unsupported
@@ -41,10 +41,13 @@ class Left:
     elements: int = MOST_ELEMENTS
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
+_R = TypeVar("_R", bound=Rule)
+
+
+def rule(*names: str) -> Callable[[_R], _R]:
     """What reads operations of these names."""
 
-    def known(read: Rule) -> Rule:
+    def known(read: _R) -> _R:
         RULES.update(dict.fromkeys(names, read))
         return read
 

@@ -22,6 +22,7 @@ computes: inputs, results and everything between are encrypted.
 
 from ._client import ClientPart
 from ._compile import compile
+from ._costs import Costs, measure
 from ._model import Model, load
 
-__all__ = ["ClientPart", "Model", "compile", "load"]
+__all__ = ["ClientPart", "Costs", "Model", "compile", "load", "measure"]

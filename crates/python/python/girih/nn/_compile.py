@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import ckks, errors
-from . import _costs, _stages
+from . import _stages
 from ._client import ClientPart
+from ._costs import Costs
 from ._functions import ON_INTERVALS, function, interval
 from ._levels import Placed, Rules, Task, place
 from ._model import Model
@@ -36,6 +37,7 @@ def compile(
     error: float = 2.0**-10,
     rows: int | None = None,
     samples: int = 0,
+    costs: Costs | None = None,
 ) -> Model:
     """A PyTorch module as a model for encrypted inputs.
 
@@ -43,6 +45,9 @@ def compile(
     network on the calibration batch, times `margin`, is the range that they are computed for;
     without a calibration batch the example is one. Polynomials are within `error` of each
     activation, as a share of what it reaches on its range.
+
+    Layers and bootstrappings are placed where they take least by `costs`, which `measure` finds for
+    a set on a device; without, by a model of a graphics card.
 
     Inputs that share a ciphertext are as many as fit, or `rows`, a power of two. Of the calibration
     batch the first `samples` are stored with the model, with what the module makes of them and
@@ -70,7 +75,7 @@ def compile(
     network = tracer.network()
     ranges, results = tracer.measure(batch)
     inputs = batch.double().numpy()
-    how = (margin, error, set, rows, samples)
+    how = (margin, error, set, rows, samples, costs)
     return compiled(title, network, ranges, how, inputs, results)
 
 
@@ -127,14 +132,21 @@ def _made(
 
 
 def _parameters(
-    title: str, program: Program, given: ckks.Parameters | str | None, tasks: Any
-) -> tuple[ckks.Parameters, list[Placed]]:
-    """The set, and where layers are placed."""
+    title: str, program: Program, given: ckks.Parameters | str | None, works: list[Work],
+    costs: Costs | None,
+) -> tuple[Costs, list[Placed]]:
+    """Costs of the set that is taken, and where layers are placed."""  # fmt: skip
     if isinstance(given, str):
         given = ckks.Parameters(given)
     if given is not None and not isinstance(given, ckks.Parameters):
         why = f"set: a girih.ckks.Parameters or a name is needed, not {type(given).__name__}"
         raise TypeError(why)
+    if costs is not None and not isinstance(costs, Costs):
+        raise TypeError(f"costs: what nn.measure returns is needed, not {type(costs).__name__}")
+    if costs is not None and given not in (None, costs.parameters):
+        why = f"costs of {costs.parameters.name}, and set={given.name if given else None}"
+        raise errors.MismatchError(f"{why}: costs are those of one set, measure(set) finds them")
+    given = costs.parameters if costs else given
     period = max(stage.place.period for stage in program.stages)
     refused = None
     for one in [given] if given else [ckks.Parameters(name) for name in _SETS]:
@@ -148,9 +160,11 @@ def _parameters(
             refused = errors.UnsupportedError(why)
             continue
         lowest = one.bootstrap_level if one.bootstraps else None
-        placed = place(tasks(one), Rules(one.default_level, lowest, _costs.BOOTSTRAPPING))
+        by = costs or Costs.modelled(one)
+        rules = Rules(one.default_level, lowest, by.bootstrapping or 0.0)
+        placed = place(_tasks(program, works, by), rules)
         if not isinstance(placed, int):
-            return one, placed
+            return by, placed
         refused = _out_of_levels(title, program.stages, placed, one)
     assert refused is not None
     raise refused
@@ -176,30 +190,35 @@ def _out_of_levels(
     return errors.UnsupportedError(f"{title}: layer {stage.name} ({what}): {why}")
 
 
-def _tasks(program: Program, works: list[Work], set: ckks.Parameters) -> list[Task]:
+def _tasks(program: Program, works: list[Work], costs: Costs) -> list[Task]:
     """Layers, with what they take by level."""
-    switch = [_costs.key_switch(limbs) for limbs in _costs.limbs(set)[: set.default_level + 1]]
     found = []
     for stage, of in zip(program.stages, works, strict=True):
-        weight = _costs.HOISTED * of.baby + of.giant + of.sums + 0.1
         products = stage.function.products if stage.function else 0
-        weight += stage.is_product
-        linear, functions = [weight * ms for ms in switch], [products * ms for ms in switch]
+        # What is not a key switch counts as a tenth of one.
+        linear = [
+            of.baby * shared + (of.giant + of.sums + 0.1) * rotation + stage.is_product * product
+            for shared, rotation, product in zip(
+                costs.shared_rotation, costs.rotation, costs.product, strict=True
+            )
+        ]
+        functions = [products * product for product in costs.product]
         found.append(Task(stage.name, stage.sources, linear, functions, stage.levels))
     return found
 
 
 def compiled(
-    title: str, network: Network, ranges: _Ranges, how: tuple[float, float, Any, int | None, int],
-    batch: Floats, results: Floats,
+    title: str, network: Network, ranges: _Ranges,
+    how: tuple[float, float, Any, int | None, int, Costs | None], batch: Floats, results: Floats,
 ) -> Model:  # fmt: skip
     """A network as a model, by what its values reach and what it makes of a batch; `how` are
-    margin, error, set, rows and samples of `compile`."""
-    margin, error, given, rows, samples = how
+    margin, error, set, rows, samples and costs of `compile`."""
+    margin, error, given, rows, samples, costs = how
     program = Program(network, _made(title, network, ranges, margin, error))
     period = max(stage.place.period for stage in program.stages)
     works = work(program, 1)
-    set, placed = _parameters(title, program, given, lambda set: _tasks(program, works, set))
+    costs, placed = _parameters(title, program, given, works, costs)
+    set = costs.parameters
     most = set.slots // period
     rows = most if rows is None else rows
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1 or rows & (rows - 1):
@@ -234,4 +253,4 @@ def compiled(
     off = np.abs(plain - results[:_JUDGED]).max()
     stored = (batch[:samples], results[:samples], plain[:samples]) if samples else None
     reach = float(np.abs(results).max())
-    return Model(title, program, placed, client, counts, float(off), reach, stored)
+    return Model(title, program, placed, client, counts, float(off), reach, costs, stored)

@@ -23,7 +23,7 @@ _WRONG = (
 )  # fmt: skip
 
 #: What files begin their header with.
-FORMAT = "girih.nn 1"
+FORMAT = "girih.nn 2"
 
 
 def _check_path(path: object) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .. import ckks, errors
-from . import _client, _file
+from . import _client, _costs, _file
 from ._client import ClientPart
+from ._costs import Costs
 from ._levels import Placed
 from ._ops import Network, Op
 from ._run import Prepared
@@ -42,6 +43,8 @@ class Model:
     #: magnitude of the module's results there.
     calibration_error: float
     calibration_reach: float
+    #: What layers and bootstrappings were placed by.
+    costs: Costs = field(repr=False)
     #: Inputs to try it with, what the module makes of them, and what `plain` does, if some were
     #: stored.
     samples: tuple[Floats, Floats, Floats] | None = field(default=None, repr=False)
@@ -172,6 +175,7 @@ class Model:
         lines += [
             "",
             f"{self.name}: {self.parameters.name}, {client.rows} inputs in {client.slots} slots",
+            f"placed by the costs of: {self.costs.device}",
             f"{self.bootstrappings} bootstrappings, {self.rotations} rotations and "
             f"{self.products} products besides, {len(client.rotations)} rotation keys",
             f"polynomials are within {self.calibration_error:.2e} of the module on its calibration "
@@ -197,6 +201,7 @@ class Model:
             "client": _client.written(self.client),
             "counts": self.counts,
             "calibration": [self.calibration_error, self.calibration_reach],
+            "costs": _costs.written(self.costs),
         }
         _file.save(path, _KIND, header, arrays)
 
@@ -220,7 +225,8 @@ def load(path: str | os.PathLike[str]) -> Model:
         stages = [Stage.read(stage) for stage in header["stages"]]
         return Model(
             str(header["name"]), Program(Network(ops, weights), stages), placed,
-            _client.read(header["client"]), header["counts"], error, reach, samples,
+            _client.read(header["client"]), header["counts"], error, reach,
+            _costs.read(header["costs"]), samples,
         )  # fmt: skip
 
     return _file.checked(path, read)
