@@ -109,17 +109,17 @@ def test_integers(client, server):
 
 
 def test_counts_and_checked_results(client, server):
-    a, b = np.array([0, 1, 22, 248], np.uint8), np.array([3, 255, 12, 0], np.uint8)
-    x, y = client.encrypt_integers(a), client.encrypt_integers(b)
-    bits = [f"{value:08b}" for value in a]
+    a, b = np.array([0, 1, 6, 12], np.uint8), np.array([3, 15, 5, 0], np.uint8)
+    x, y = client.encrypt_integers(a, "uint4"), client.encrypt_integers(b, "uint4")
+    bits = [f"{value:04b}" for value in a]
     with server:
         counts = [
             (x.count_ones(), [text.count("1") for text in bits]),
             (x.count_zeros(), [text.count("0") for text in bits]),
-            (x.leading_zeros(), [8 - len(text.lstrip("0")) for text in bits]),
-            (x.leading_ones(), [8 - len(text.lstrip("1")) for text in bits]),
-            (x.trailing_zeros(), [8 - len(text.rstrip("0")) for text in bits]),
-            (x.trailing_ones(), [8 - len(text.rstrip("1")) for text in bits]),
+            (x.leading_zeros(), [4 - len(text.lstrip("0")) for text in bits]),
+            (x.leading_ones(), [4 - len(text.lstrip("1")) for text in bits]),
+            (x.trailing_zeros(), [4 - len(text.rstrip("0")) for text in bits]),
+            (x.trailing_ones(), [4 - len(text.rstrip("1")) for text in bits]),
         ]
         log, there = x.checked_ilog2()
         total, good = x.checked_add(y)
@@ -130,17 +130,17 @@ def test_counts_and_checked_results(client, server):
     for found, wanted in counts:
         assert found.dtype == "uint32"
         np.testing.assert_array_equal(client.decrypt(found), wanted)
-    np.testing.assert_array_equal(client.decrypt(log), [0, 0, 4, 7])
+    np.testing.assert_array_equal(client.decrypt(log), [0, 0, 2, 3])
     np.testing.assert_array_equal(client.decrypt(there), a > 0)
-    np.testing.assert_array_equal(client.decrypt(total), a + b)
+    np.testing.assert_array_equal(client.decrypt(total), (a + b) % 16)
     np.testing.assert_array_equal(client.decrypt(good), [True, False, True, True])
-    np.testing.assert_array_equal(client.decrypt(less), a - b)
+    np.testing.assert_array_equal(client.decrypt(less), (a - b) % 16)
     np.testing.assert_array_equal(client.decrypt(not_less), a >= b)
-    np.testing.assert_array_equal(client.decrypt(product), a * b)
+    np.testing.assert_array_equal(client.decrypt(product), a * b % 16)
     np.testing.assert_array_equal(client.decrypt(over), [False, False, True, False])
     np.testing.assert_array_equal(client.decrypt(fits), [True, True, False, True])
-    np.testing.assert_array_equal(client.decrypt(quotient), [0, 0, 1, 255])
-    np.testing.assert_array_equal(client.decrypt(remainder), [0, 1, 10, 248])
+    np.testing.assert_array_equal(client.decrypt(quotient), [0, 0, 1, 15])
+    np.testing.assert_array_equal(client.decrypt(remainder), [0, 1, 1, 12])
     np.testing.assert_array_equal(client.decrypt(divided), b > 0)
 
 
