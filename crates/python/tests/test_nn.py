@@ -315,8 +315,6 @@ def test_measured_costs(tmp_path):
     assert measured.device.startswith("cpu") and len(measured.rotation) == top + 1
     every = (*measured.rotation, *measured.shared_rotation, *measured.product)
     assert min(every) > 0 and measured.bootstrapping > max(measured.rotation)
-    # What is measured is a key switch each, and no part of one that others share.
-    assert measured.product[-1] > measured.rotation[-1] / 2 > measured.shared_rotation[-1] / 4
     measured.save(tmp_path / "costs")
     assert girih.nn.Costs.load(tmp_path / "costs") == measured
     model = deep(BOOTSTRAPPING, measured)
