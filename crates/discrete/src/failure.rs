@@ -320,8 +320,7 @@ impl Fresh {
         let at = |k: usize| {
             let room = size(k) - self.bias;
             if tail[0] == 0.0 {
-                // It never exceeds the least size, and may have that.
-                return exceeds(room - size(0));
+                return exceeds(room);
             }
             let below = (1.0 - tail[0]).max(0.0) * exceeds(room - size(0));
             // What is too far below adds nothing, and nothing that is rounded down.
