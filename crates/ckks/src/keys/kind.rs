@@ -29,13 +29,14 @@ pub enum KeyKind {
 
 /// The rotations of an inner sum of `width` terms (a power of two) that are `stride` slots apart,
 /// or, for a negative stride, of spreading: by `stride` times 1, 2, 3, 4, 8, 12, 16, .. Keys of
-/// those by powers of two alone do as well; with all of them four terms are added at a time, in two
-/// thirds of the time.
+/// those by powers of two alone do as well; with all of them four terms are added at a time, with
+/// half as many decompositions.
 pub fn inner_sum_rotations(width: usize, stride: i64) -> Vec<i64> {
     let (mut amounts, mut terms) = (Vec::new(), 1);
     while terms < width {
-        let most = if 4 * terms <= width { 4 } else { 2 };
-        amounts.extend((1..most).map(|i| stride * (i * terms) as i64));
+        let most = if terms <= width / 4 { 4 } else { 2 };
+        // Modulo a power of two, as slots are, whatever the stride.
+        amounts.extend((1..most).map(|i| stride.wrapping_mul((i * terms) as i64)));
         terms *= most;
     }
     amounts

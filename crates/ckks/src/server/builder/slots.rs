@@ -96,7 +96,7 @@ impl Builder<'_> {
     /// Slot j of the result is the sum of slots j, j + stride, .., j + (width - 1) stride; `width`
     /// is a power of two. Rotations by stride, 2 stride, .., stride width / 2. Where the keys of
     /// rotations by 3 stride, 12 stride, 48 stride, .. are there too, four terms are added at a
-    /// time, in about two thirds of the time
+    /// time, with half as many decompositions
     /// ([`inner_sum_rotations`](crate::inner_sum_rotations) names them all).
     ///
     /// # Errors
@@ -110,7 +110,8 @@ impl Builder<'_> {
                 rule: format!("a width of {width}: it must be a power of two up to {most}"),
             });
         }
-        let (mut sum, mut terms) = (*x, 1);
+        // Amounts count modulo the slots, so that multiples of any stride have room.
+        let (mut sum, mut terms, stride) = (*x, 1, stride % most as i64);
         while terms < width {
             let by = stride * terms as i64;
             let four = if 4 * terms <= width { self.three(&sum, by) } else { None };
