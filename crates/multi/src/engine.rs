@@ -325,10 +325,15 @@ impl BootstrapDevice for MultiEngine {
         Pipelining {
             overlaps_transfers: members().all(|m| m.overlaps_transfers),
             wave: members().map(|m| m.wave).sum(),
-            // A single one runs on one of them, while the others wait.
-            alone: members().map(|m| m.alone).sum(),
             part: members().map(|m| m.part).sum(),
         }
+    }
+
+    /// Until the last of them is ready.
+    fn time_of(&self, bootstrappings: usize) -> f64 {
+        let counts = self.shares.split(bootstrappings, 0);
+        let times = self.members.iter().zip(counts).map(|(member, count)| member.time_of(count));
+        times.fold(0.0, f64::max)
     }
 
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {

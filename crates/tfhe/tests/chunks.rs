@@ -96,7 +96,7 @@ impl BootstrapDevice for DeviceInWaves {
     }
 
     fn pipelining(&self) -> Pipelining {
-        Pipelining { overlaps_transfers: true, wave: self.1, alone: self.1, part: 3168 }
+        Pipelining { overlaps_transfers: true, wave: self.1, part: 3168 }
     }
 
     fn trace(

@@ -14,9 +14,6 @@ pub struct Pipelining {
     /// Ciphertexts that the device works on at once:
     /// parts that are multiples of it leave nothing idle.
     pub wave: usize,
-    /// Ciphertexts of a full wave that take as long as one alone: what is left after whole waves
-    /// takes no less.
-    pub alone: usize,
     /// The most ciphertexts of a part: a bound keeps memory small whatever the size of a batch.
     pub part: usize,
 }
@@ -28,17 +25,7 @@ const PART: usize = 4224;
 
 impl Default for Pipelining {
     fn default() -> Self {
-        Self { overlaps_transfers: false, wave: 1, alone: 1, part: PART }
-    }
-}
-
-impl Pipelining {
-    /// About how long a list of so many bootstrappings takes, in shares of a full wave: whole
-    /// waves, and what is left, which takes no less than one alone.
-    pub fn time_of(&self, bootstrappings: usize) -> usize {
-        let left = bootstrappings % self.wave.max(1);
-        let least = if left == 0 { 0 } else { left.max(self.alone) };
-        bootstrappings - left + least
+        Self { overlaps_transfers: false, wave: 1, part: PART }
     }
 }
 
@@ -124,6 +111,12 @@ pub trait BootstrapDevice: std::any::Any + Send + Sync {
     /// How batches from the host are best cut.
     fn pipelining(&self) -> Pipelining {
         Pipelining::default()
+    }
+
+    /// About how long a list of so many bootstrappings takes, in a unit of the device's own: waves
+    /// where it does not know better.
+    fn time_of(&self, bootstrappings: usize) -> f64 {
+        bootstrappings.div_ceil(self.pipelining().wave.max(1)) as f64
     }
 
     /// Runs one job and returns what it holds at each of `stages`; nothing is stored.

@@ -78,8 +78,7 @@ impl BootstrapDevice for CpuEngine {
 
     /// Each thread has a job of its own.
     fn pipelining(&self) -> Pipelining {
-        let threads = rayon::current_num_threads();
-        Pipelining { wave: threads, alone: threads, ..Pipelining::default() }
+        Pipelining { wave: rayon::current_num_threads(), ..Pipelining::default() }
     }
 
     fn grow(&self, _: usize, to: usize) -> Result<()> {

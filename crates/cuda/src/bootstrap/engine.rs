@@ -4,7 +4,6 @@ use crate::bootstrap::memory::Memory;
 use crate::bootstrap::pipeline::Pipeline;
 use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::queues;
-use crate::bootstrap::rotation;
 use crate::bootstrap::trace::Trace;
 use crate::bootstrap::upload::Loading;
 use crate::runtime::bytes::{bytes_of, bytes_of_mut};
@@ -83,13 +82,13 @@ impl BootstrapDevice for CudaEngine {
         let Pipeline { rotations, key, switch, .. } = &self.pipeline;
         let mut report = PlanReport::new(self.plan.transform, self.source);
         let rotations = rotations.now();
-        for rotation in rotations {
+        for rotation in rotations.rotations() {
             rotation.describe(&mut report, rotation.plan == self.plan);
         }
         report
             .with("key_switch_threads", self.plan.key_switch.threads)
             .with("key_switch_stages", self.plan.key_switch.stages)
-            .with("spread_up_to_batch", rotation::crossover(rotations))
+            .with("spread_up_to_batch", rotations.crossover())
             .with("bootstrapping_key_bytes", key.bytes())
             .with("key_switching_key_bytes", switch.key_bytes())
     }
@@ -177,9 +176,12 @@ impl BootstrapDevice for CudaEngine {
         Pipelining {
             overlaps_transfers: true,
             wave: self.pipeline.wave(),
-            alone: self.pipeline.alone(),
             part: self.pipeline.part(),
         }
+    }
+
+    fn time_of(&self, bootstrappings: usize) -> f64 {
+        self.pipeline.rotations.now().seconds(bootstrappings)
     }
 
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {

@@ -12,7 +12,7 @@
 //! | `source`, `upload` | the header of constants; keys and kernels on their way to the device |
 //! | `combine`, `blind_rotate`, `blind_rotate_spread` | launch the kernels of that name |
 //! | `key_switch`, `key_switch_torus` | likewise |
-//! | `rotation` | compiled plans of the rotation, and which one a batch gets |
+//! | `rotation`, `choice` | compiled plans of the rotation; which one a batch gets |
 //! | `memory` | what calls change, and who waits for whom |
 //! | `switches` | the key switch of a shape, before the rotation or behind it |
 //! | `pipeline` | a list of jobs through its kernels |
@@ -24,6 +24,7 @@
 pub(crate) mod arguments;
 pub(crate) mod blind_rotate;
 pub(crate) mod blind_rotate_spread;
+pub(crate) mod choice;
 pub(crate) mod combine;
 #[cfg(all(test, feature = "emulation"))]
 mod delayed_tests;

@@ -9,7 +9,6 @@ use crate::bootstrap::memory::{Lane, Memory, read_by, tables_read_by};
 use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::queues;
 use crate::bootstrap::roots;
-use crate::bootstrap::rotation;
 use crate::bootstrap::rotations::Rotations;
 use crate::bootstrap::switches::{Staged, Switch};
 use crate::bootstrap::upload::Loading;
@@ -99,21 +98,14 @@ impl Pipeline {
 
     /// Ciphertexts that the device runs at once.
     pub fn wave(&self) -> usize {
-        self.rotations.now()[0].wave()
-    }
-
-    /// Ciphertexts of a wave that take as long as one alone.
-    pub fn alone(&self) -> usize {
-        let (rotations, wave) = (self.rotations.now(), self.wave());
-        let share = rotation::seconds(rotations, 1) / rotation::seconds(rotations, wave);
-        ((wave as f64 * share).ceil() as usize).clamp(1, wave)
+        self.rotations.now().first().wave()
     }
 
     /// Whether independent calls run beside each other. Several blocks of a multiprocessor end at
     /// different times, and another call's blocks take their places; a single one profits from
     /// neighbours that read the same part of the key, which blocks of another call do not.
     fn overlaps(&self) -> bool {
-        let first = &self.rotations.now()[0];
+        let first = self.rotations.now().first();
         first.cost.resident_blocks > 1 && !first.plan.split.is_spread()
     }
 
@@ -269,7 +261,7 @@ impl Pipeline {
         }
         let mut arguments = self.rotate_arguments(memory, lane, jobs.len());
         for (index, (rotation, share)) in
-            rotation::shares(self.rotations.now(), jobs.len()).into_iter().enumerate()
+            self.rotations.now().shares(jobs.len()).into_iter().enumerate()
         {
             // What is left after whole waves fills multiprocessors as these drain.
             let queue = if index > 0 && self.overlaps() { queues::FILL } else { queue };

@@ -1,4 +1,4 @@
-//! Compiled plans of the rotation, and which one a batch gets.
+//! Compiled plans of the rotation, and how long each takes.
 
 use crate::bootstrap::arguments::{BlindRotateArguments, Job};
 use crate::bootstrap::blind_rotate::{self, BLIND_ROTATE};
@@ -25,12 +25,18 @@ pub(crate) struct Rotation {
     kernel: Kernel,
     /// Compiled at the first trace.
     traced: OnceLock<Kernel>,
-    /// Ciphertexts that the device runs at once: a wave.
-    wave: usize,
-    /// How long a wave takes; measured where there is more than one variant to choose from.
-    wave_seconds: f64,
+    /// How long lists up to a wave take, longest last; measured before anything runs.
+    pub fills: Vec<Fill>,
     /// How long a single ciphertext takes, where it was measured.
     single_seconds: Option<f64>,
+}
+
+/// A part of a wave: so many ciphertexts are as many on each multiprocessor, and take as long as
+/// any list between those of the part before and them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fill {
+    pub ciphertexts: usize,
+    pub seconds: f64,
 }
 
 /// The kernel file of a split.
@@ -81,20 +87,43 @@ impl Rotation {
             Split::Ciphertexts(groups) => clusters * plan.cluster() * groups,
             Split::Blocks(_) => clusters,
         };
+        // Blocks go to idle multiprocessors first, so that each has as many as the others.
+        let mut ciphertexts: Vec<usize> =
+            (1..=resident).map(|blocks| (wave * blocks / resident).max(1)).collect();
+        ciphertexts.dedup();
+        let fill = |ciphertexts| Fill { ciphertexts, seconds: 1.0 };
         Ok(Self {
             plan: plan.clone(),
             cost,
             kernel,
             traced: OnceLock::new(),
-            wave,
-            wave_seconds: 1.0,
+            fills: ciphertexts.into_iter().map(fill).collect(),
             single_seconds: None,
         })
     }
 
+    /// One that is only chosen, with times as they were measured.
+    #[cfg(test)]
+    pub fn timed(plan: CudaPlan, fills: Vec<Fill>) -> Self {
+        Self {
+            plan,
+            cost: KernelCost::default(),
+            kernel: Kernel(0),
+            traced: OnceLock::new(),
+            fills,
+            single_seconds: None,
+        }
+    }
+
+    /// The whole wave.
+    pub fn full(&self) -> Fill {
+        // Loading made at least one.
+        self.fills[self.fills.len() - 1]
+    }
+
     /// Ciphertexts that the device runs at once.
     pub fn wave(&self) -> usize {
-        self.wave
+        self.full().ciphertexts
     }
 
     pub fn launch(
@@ -150,8 +179,11 @@ impl Rotation {
         add("shared_bytes", plan.shared_bytes.into());
         add("registers", (cost.registers as usize).into());
         add("local_bytes", (cost.local_bytes as usize).into());
-        add("wave", self.wave.into());
-        add("wave_ms", (self.wave_seconds * 1e3).into());
+        add("wave", self.wave().into());
+        add("wave_ms", (self.full().seconds * 1e3).into());
+        for fill in &self.fills[..self.fills.len() - 1] {
+            add(&format!("ms_of_{}", fill.ciphertexts), (fill.seconds * 1e3).into());
+        }
         add("single_ms", self.single_seconds.map(|s| s * 1e3).into());
         add("key_ring", plan.key_ring.into());
         match plan.split {
@@ -165,60 +197,11 @@ impl Rotation {
             }
             Split::Blocks(blocks) => {
                 add("blocks", blocks.into());
+                add("resident_blocks", (cost.resident_blocks as usize).into());
                 add("items", plan.spread_items.into());
             }
         }
     }
-
-    /// Predicted time of `jobs` bootstrappings: whole waves.
-    fn seconds(&self, jobs: usize) -> f64 {
-        jobs.div_ceil(self.wave) as f64 * self.wave_seconds
-    }
-}
-
-/// The fastest variant for `jobs` bootstrappings.
-pub(crate) fn choose(rotations: &[Arc<Rotation>], jobs: usize) -> &Rotation {
-    // Loading made at least one.
-    let first: &Rotation = &rotations[0];
-    rotations[1..]
-        .iter()
-        .fold(first, |best, r| if r.seconds(jobs) < best.seconds(jobs) { r } else { best })
-}
-
-/// How `jobs` bootstrappings are launched: all by one variant, or whole waves of one and what is
-/// left by others, whatever takes the least time one after another.
-pub(crate) fn shares(rotations: &[Arc<Rotation>], jobs: usize) -> Vec<(&Rotation, usize)> {
-    fastest(rotations, jobs).1
-}
-
-/// How long that is predicted to take, in seconds.
-pub(crate) fn seconds(rotations: &[Arc<Rotation>], jobs: usize) -> f64 {
-    fastest(rotations, jobs).0
-}
-
-fn fastest(rotations: &[Arc<Rotation>], jobs: usize) -> (f64, Vec<(&Rotation, usize)>) {
-    let best = choose(rotations, jobs);
-    let mut fastest = (best.seconds(jobs), vec![(best, jobs)]);
-    for rotation in rotations {
-        let left = jobs % rotation.wave;
-        if left == 0 || left == jobs {
-            continue;
-        }
-        let (seconds, rest) = self::fastest(rotations, left);
-        let seconds = rotation.seconds(jobs - left) + seconds;
-        if seconds < fastest.0 {
-            fastest = (seconds, [(&**rotation, jobs - left)].into_iter().chain(rest).collect());
-        }
-    }
-    fastest
-}
-
-/// The largest batch up to which every batch goes to splits over blocks; 0 where none does.
-pub(crate) fn crossover(rotations: &[Arc<Rotation>]) -> usize {
-    let most = rotations.iter().map(|r| r.wave).max().unwrap_or(0);
-    let spread =
-        |jobs: &usize| shares(rotations, *jobs).iter().all(|(r, _)| r.plan.split.is_spread());
-    (1..=most).take_while(spread).last().unwrap_or(0)
 }
 
 /// Times one wave and one ciphertext of each variant, so that `choose` rests on this device and
@@ -235,11 +218,12 @@ pub(crate) fn measure(
         rotations
             .iter_mut()
             .filter(|r| !r.plan.split.is_spread())
-            .for_each(|r| r.wave_seconds = 1.5);
+            .flat_map(|r| &mut r.fills)
+            .for_each(|fill| fill.seconds = 1.5);
         return Ok(());
     }
     let _tuning = preparing(Preparation::Tuning);
-    let most = rotations.iter().map(|r| r.wave).max().unwrap_or(1);
+    let most = rotations.iter().map(|r| r.wave()).max().unwrap_or(1);
     let mut state = 1u32;
     let mut word = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -295,70 +279,10 @@ pub(crate) fn measure(
         Ok::<_, BackendError>(best)
     };
     for rotation in rotations {
-        rotation.wave_seconds = time(rotation, rotation.wave)?;
+        for i in 0..rotation.fills.len() {
+            rotation.fills[i].seconds = time(rotation, rotation.fills[i].ciphertexts)?;
+        }
         rotation.single_seconds = Some(time(rotation, 1)?);
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bootstrap::limits::{MAX_CLUSTER, limits_of};
-    use crate::bootstrap::plan::Planner;
-    use crate::bootstrap::test_shapes;
-    use girih_backend::PlanRequest;
-
-    /// The plans of three digits of one word with the times that an H200 measured.
-    fn measured() -> Vec<Arc<Rotation>> {
-        let (shape, limits) = (test_shapes::shape("word_3x7", 1), limits_of(90));
-        let planner = Planner {
-            device: "cuda",
-            shape: &shape,
-            transform: Transform::Fft,
-            limits: &limits,
-            cluster: MAX_CLUSTER,
-        };
-        let plans = planner.candidates(&PlanRequest::default()).expect("it fits");
-        let splits: Vec<String> = plans.iter().map(|plan| plan.split.to_string()).collect();
-        assert_eq!(
-            splits,
-            ["ciphertexts_4", "ciphertexts_2", "ciphertexts_1", "blocks_8", "blocks_2"]
-        );
-        let times = [(528, 5.87), (264, 4.8), (132, 4.59), (30, 1.53), (66, 2.03)];
-        let rotation = |(plan, (wave, ms))| Rotation {
-            plan,
-            cost: KernelCost::default(),
-            kernel: Kernel(0),
-            traced: OnceLock::new(),
-            wave,
-            wave_seconds: ms / 1e3,
-            single_seconds: None,
-        };
-        plans.into_iter().zip(times).map(rotation).map(Arc::new).collect()
-    }
-
-    #[test]
-    fn what_is_left_of_whole_waves_goes_where_it_ends_soonest() {
-        let rotations = measured();
-        use Split::{Blocks, Ciphertexts};
-        for (jobs, expected) in [
-            (1, vec![(Blocks(8), 1)]),
-            (30, vec![(Blocks(8), 30)]),
-            (31, vec![(Blocks(2), 31)]),
-            (90, vec![(Blocks(2), 66), (Blocks(8), 24)]),
-            (132, vec![(Blocks(2), 132)]),
-            (200, vec![(Ciphertexts(2), 200)]),
-            (528, vec![(Ciphertexts(4), 528)]),
-            (16_384, vec![(Ciphertexts(4), 16_368), (Blocks(8), 16)]),
-            (1000, vec![(Ciphertexts(4), 1000)]),
-        ] {
-            let shares: Vec<(Split, usize)> = shares(&rotations, jobs)
-                .into_iter()
-                .map(|(rotation, share)| (rotation.plan.split, share))
-                .collect();
-            assert_eq!(shares, expected, "{jobs} ciphertexts");
-        }
-        assert_eq!(crossover(&rotations), 132);
-    }
 }

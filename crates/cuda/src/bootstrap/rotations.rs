@@ -6,6 +6,7 @@
 //! else there is, so that a first result need not wait for the others.
 
 use crate::bootstrap::arguments::BlindRotateArguments;
+use crate::bootstrap::choice::Choice;
 use crate::bootstrap::plan::CudaPlan;
 use crate::bootstrap::rotation::{self, Rotation};
 use crate::runtime::machine::Machine;
@@ -26,9 +27,9 @@ pub(crate) struct Rotations {
     /// All plans, throughput first.
     plans: Vec<CudaPlan>,
     /// What there is from loading on.
-    first: Vec<Arc<Rotation>>,
+    first: Choice,
     /// All of them, in the order of the plans, once they are there.
-    all: OnceLock<Vec<Arc<Rotation>>>,
+    all: OnceLock<Choice>,
     behind: Mutex<Behind>,
     specialise: Specialise,
 }
@@ -83,7 +84,7 @@ impl Rotations {
             machine: machine.clone(),
             shape: shape.clone(),
             plans: plans.to_vec(),
-            first: first.into_iter().map(Arc::new).collect(),
+            first: Choice::new(first.into_iter().map(Arc::new).collect()),
             all: OnceLock::new(),
             behind: Mutex::default(),
             specialise,
@@ -92,21 +93,22 @@ impl Rotations {
 
     /// Times those that are there; before anything else is called.
     pub fn measure(&mut self, arguments: BlindRotateArguments) -> Result<()> {
+        let first = std::mem::replace(&mut self.first, Choice::new(Vec::new()));
         let mut own: Vec<Rotation> =
-            std::mem::take(&mut self.first).into_iter().filter_map(Arc::into_inner).collect();
+            first.into_rotations().into_iter().filter_map(Arc::into_inner).collect();
         rotation::measure(&self.machine, &self.shape, &mut own, arguments)?;
-        self.first = own.into_iter().map(Arc::new).collect();
+        self.first = Choice::new(own.into_iter().map(Arc::new).collect());
         Ok(())
     }
 
     /// Those that batches choose from now.
-    pub fn now(&self) -> &[Arc<Rotation>] {
+    pub fn now(&self) -> &Choice {
         self.all.get().unwrap_or(&self.first)
     }
 
     /// How many are not there.
     fn missing(&self) -> usize {
-        self.plans.len() - self.now().len()
+        self.plans.len() - self.now().rotations().len()
     }
 
     // Nothing there that a panic elsewhere could break.
@@ -121,9 +123,9 @@ impl Rotations {
             return Ok(());
         }
         let behind = &mut *self.behind();
-        let wave = self.first.iter().map(|rotation| rotation.wave()).max().unwrap_or(1);
+        let wave = self.first.rotations().iter().map(|rotation| rotation.wave()).max().unwrap_or(1);
         if jobs > wave {
-            behind.seconds += rotation::seconds(&self.first, jobs);
+            behind.seconds += self.first.seconds(jobs);
         }
         if behind.seconds > WORTH_COMPILING {
             self.order(behind)?;
@@ -184,9 +186,10 @@ impl Rotations {
         }
         rotation::measure(&self.machine, &self.shape, &mut behind.compiled, arguments)?;
         let compiled = std::mem::take(&mut behind.compiled).into_iter().map(Arc::new);
-        let there: Vec<Arc<Rotation>> = compiled.chain(self.first.iter().cloned()).collect();
+        let there: Vec<Arc<Rotation>> =
+            compiled.chain(self.first.rotations().iter().cloned()).collect();
         let of = |plan: &CudaPlan| there.iter().find(|rotation| rotation.plan == *plan).cloned();
-        let all = self.plans.iter().filter_map(of).collect();
+        let all = Choice::new(self.plans.iter().filter_map(of).collect());
         // Set once: whoever sets holds the lock and saw that something was missing.
         let _ = self.all.set(all);
         Ok(())

@@ -5,7 +5,6 @@ use crate::bootstrap::layout::{Geometry, TORUS_BITS};
 use crate::bootstrap::memory::Memory;
 use crate::bootstrap::pipeline::Pipeline;
 use crate::bootstrap::queues;
-use crate::bootstrap::rotation;
 use crate::bootstrap::switches::Staged;
 use crate::runtime::bytes::{Plain, bytes_of_mut};
 use crate::runtime::machine::{Buffer, Queue};
@@ -174,7 +173,10 @@ impl<'a> Trace<'a> {
             dump_step: dump_step as u32,
             ..self.pipeline.rotate_arguments(self.memory, &self.memory.lanes[0], 1)
         };
-        rotation::choose(rotations.now(), 1).launch_traced(machine.as_ref(), shape, arguments)?;
+        let choice = rotations.now();
+        let shares = choice.shares(1);
+        let rotation = shares.first().map_or(choice.first(), |&(rotation, _)| rotation);
+        rotation.launch_traced(machine.as_ref(), shape, arguments)?;
         self.download(buffer.address(), len)
     }
 

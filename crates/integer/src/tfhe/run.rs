@@ -7,7 +7,7 @@ use crate::tfhe::operations::record;
 use crate::tfhe::program::{Instruction, Place, Program};
 use crate::tfhe::record::{Aim, DigitState, Rules, Table, Values};
 use crate::tfhe::{MESSAGE_BITS, PLAINTEXT, RADIX};
-use girih_backend::bootstrap::Pipelining;
+use girih_backend::bootstrap::Engine;
 use girih_backend::{BootstrapJob, Combination, LinearJob, Operand as Term, Progress};
 use girih_tfhe::{
     CentredTable, DeviceCiphertexts, LoadedTable, NoiseModel, ParameterSet, SecondMessage,
@@ -60,20 +60,21 @@ impl Loaded {
         aim: Option<Aim>,
         count: usize,
         scratch: usize,
-        device: Pipelining,
+        engine: &Engine,
     ) -> &LoadedProgram {
-        let time = |loaded: &&LoadedProgram| -> usize {
+        let time = |loaded: &LoadedProgram| -> f64 {
             let part = loaded.part(count, scratch);
             let parts = [(count / part, part), (1, count % part)];
-            let of = |part: usize| -> usize {
-                loaded.program.widths().map(|width| device.time_of(width * part)).sum()
+            let of = |part: usize| -> f64 {
+                loaded.program.widths().map(|width| engine.time_of(width * part)).sum()
             };
-            parts.iter().map(|&(times, part)| times * of(part)).sum()
+            parts.iter().map(|&(times, part)| times as f64 * of(part)).sum()
         };
         let suits = |loaded: &&LoadedProgram| Some(loaded.aim) == aim;
         let suitable = self.programs.iter().find(suits);
         // Of one that suits either aim there is no second.
-        suitable.or(self.programs.iter().min_by_key(time)).expect("at least one")
+        let soonest = || self.programs.iter().min_by(|a, b| time(a).total_cmp(&time(b)));
+        suitable.or_else(soonest).expect("at least one")
     }
 }
 
@@ -155,7 +156,7 @@ pub(crate) fn execute(
     let aim = *inner.context.aim.lock().unwrap_or_else(PoisonError::into_inner);
     let limit = inner.context.scratch_bytes.load(Ordering::Relaxed);
     let ciphertexts = limit / (4 * server.set().shape().ciphertext_len());
-    let loaded = loaded.choose(aim, count, ciphertexts, server.engine().pipelining());
+    let loaded = loaded.choose(aim, count, ciphertexts, server.engine());
     let program = &loaded.program;
     let unit = unit(&server.noise_model());
     let results = program

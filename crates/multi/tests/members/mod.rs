@@ -105,6 +105,9 @@ impl BootstrapDevice for RefusingDevice {
     fn pipelining(&self) -> Pipelining {
         self.0.pipelining()
     }
+    fn time_of(&self, bootstrappings: usize) -> f64 {
+        self.0.time_of(bootstrappings)
+    }
     fn trace(&self, job: &BootstrapJob, stages: &[Stage]) -> Result<Vec<StageOutput>> {
         self.0.trace(job, stages)
     }

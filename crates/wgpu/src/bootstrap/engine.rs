@@ -160,7 +160,7 @@ impl BootstrapDevice for WgpuEngine {
     /// Adapters do not say how many workgroups run at once: a guess between small GPUs, of 16
     /// multiprocessors, and large ones, of 132.
     fn pipelining(&self) -> Pipelining {
-        Pipelining { wave: 64, alone: 64, ..Pipelining::default() }
+        Pipelining { wave: 64, ..Pipelining::default() }
     }
 
     fn report(&self) -> PlanReport {

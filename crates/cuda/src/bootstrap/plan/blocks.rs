@@ -90,10 +90,15 @@ impl Planner<'_> {
         // take registers from keys).
         let step = (part / items).max(geometry.team).max(32);
         let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
-        let threads = products
+        // Of 256 products half as many threads are no slower, and a multiprocessor has room for
+        // twice the blocks. Pairs of indices need all of them, and fewer registers each.
+        let is_of_pairs = shape.grouping == 2;
+        let halved = blocks > 2 && products == 256 && !is_of_pairs;
+        let threads = (if halved { products / 2 } else { products })
             .max(if orbits > 256 { 0 } else { orbits })
             .clamp(128, MAX_THREADS)
             .next_multiple_of(step);
+        let resident = if is_of_pairs && threads == 256 { 2 } else { 1 };
         let needed = shared_bytes(shape, transform, &geometry, blocks);
         if needed > limits.workgroup_memory_bytes {
             return Err(DoesNotFit::Memory {
@@ -113,9 +118,9 @@ impl Planner<'_> {
             transform,
             split: Split::Blocks(blocks),
             threads,
-            blocks_per_multiprocessor: 1,
+            blocks_per_multiprocessor: resident,
             shared_bytes: needed,
-            key_ring: spread_key_ring(shape, transform, blocks, threads, packed),
+            key_ring: spread_key_ring(shape, transform, blocks, [threads, resident], packed),
             packed,
             prefetch_steps: PREFETCH_STEPS,
             key_switch: KeySwitchPlan::new(shape, limits),

@@ -136,12 +136,13 @@ pub(crate) fn joins_levels(
 }
 
 /// Key entries in flight: as many as registers allow beside accumulators and a pass, and a divisor
-/// of those of a step.
+/// of those of a step. Blocks have so many threads, and registers for so many of them on a
+/// multiprocessor.
 pub(crate) fn spread_key_ring(
     shape: &BootstrapShape,
     transform: Transform,
     blocks: usize,
-    threads: usize,
+    [threads, resident]: [usize; 2],
     packed: bool,
 ) -> usize {
     let geometry = &Geometry::new(shape, transform);
@@ -169,7 +170,7 @@ pub(crate) fn spread_key_ring(
     // ORBIT_ROUNDS of cuda/bootstrap/spread.cuh.
     let orbits = shape.columns() * part / blocks;
     let accumulators = orbits.div_ceil(threads) * coefficients * geometry.held_bytes / 4;
-    let registers = (65_536 / threads).min(255);
+    let registers = (65_536 / (threads * resident)).min(255);
     let most = (registers.saturating_sub(accumulators + working) / 4).clamp(2, 24);
     (1..=most).rev().find(|r| turn.is_multiple_of(*r) && !(packed && r % 2 == 1)).unwrap_or(1)
 }
