@@ -21,12 +21,12 @@ use std::f64::consts::TAU;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// log2 of the least size on the grid, and points to each power of two.
-const LEAST: i32 = -12;
+const LEAST: i32 = -18;
 const STEPS: usize = 128;
 
 /// Points of the grid: the last is 1, [`HALF`] is 1/2.
-const POINTS: usize = 12 * STEPS + 1;
-const HALF: usize = 11 * STEPS;
+const POINTS: usize = 18 * STEPS + 1;
+const HALF: usize = 17 * STEPS;
 
 /// Directions in which errors of one size are tried, and what a largest value between two of them
 /// may add.
@@ -319,9 +319,7 @@ impl Fresh {
             .collect();
         let at = |k: usize| {
             let room = size(k) - self.bias;
-            if tail[0] == 0.0 {
-                return exceeds(room);
-            }
+            // What never exceeds the least size may have it.
             let below = (1.0 - tail[0]).max(0.0) * exceeds(room - size(0));
             // What is too far below adds nothing, and nothing that is rounded down.
             let first = steps.partition_point(|(x, _)| room - x > far);

@@ -346,15 +346,16 @@ fn sums_beyond_the_failure_bound_are_refused() {
         assert!(reach > 0, "order {order}");
         let same = Table::new(16, |m| m).and_then(|t| t.order(order)).expect("a table");
         let y = server.lookup(&x, &[&same]).expect("fresh numbers").remove(0);
-        let heavy = i64::from(reach) * 4 / 15 + 8;
-        let mut z = server.sum(&[(heavy, &y)], 0).expect("free");
-        // A chain of them fails sooner or later.
-        let error = loop {
-            match server.lookup(&z, &[&same]) {
-                Ok(y) => z = server.sum(&[(heavy, &y[0])], 0).expect("free"),
-                Err(error) => break error.to_string(),
-            }
+        // Short chains of sums far beyond the reach, the sooner the heavier they are.
+        let chain = |weight: i64| {
+            let step = |y: Wires| {
+                let sum = server.sum(&[(weight, &y)], 0).expect("free");
+                server.lookup(&sum, &[&same]).map(|mut results| results.remove(0))
+            };
+            (0..4).try_fold(y.clone(), |y, _| step(y)).err()
         };
+        let weights = (0..8).map(|i| i64::from(reach) * 4 / 15 + (8 << i));
+        let error = weights.flat_map(chain).next().expect("one is refused").to_string();
         assert!(error.contains(&format!("{reach} from tables of order {order}")), "{error}");
         // What is named holds for long chains: a table of range 1 with that weight.
         let bit = Table::new(16, |m| m & 1).and_then(|t| t.order(order)).expect("a table");
