@@ -141,10 +141,35 @@ fn random_numbers() {
     let below = t.down(&signed.expect("some")).into_iter().filter(|v| *v < I256::ZERO).count();
     assert!((12..52).contains(&below), "{below} of 64");
 
+    // Those of a range are the upper part of a product with the bound.
+    let range = |bound: u128, log2_distance: u32| {
+        FheUint::<8>::generate_oblivious_pseudo_random_custom_range(
+            &t.integers,
+            &[6; 32],
+            96,
+            bound,
+            log2_distance,
+        )
+    };
+    let below_ten = t.down(&range(10, 12).expect("some"));
+    let bits = FheUint::<14>::generate_oblivious_pseudo_random(&t.integers, &[6; 32], 96);
+    let whole = t.down(&bits.expect("some"));
+    let product = |x: &U256| U256::from((u128::try_from(*x).expect("small") * 10) >> 14);
+    assert_eq!(below_ten, whole.iter().map(product).collect::<Vec<_>>());
+    let found: std::collections::BTreeSet<_> = below_ten.iter().collect();
+    assert_eq!(found.len(), 10, "{found:?}");
+    let eight =
+        FheUint::<8>::generate_oblivious_pseudo_random_bounded(&t.integers, &[6; 32], 96, 3);
+    assert_eq!(t.down(&range(8, 128).expect("some")), t.down(&eight.expect("some")));
+    assert!(t.down(&range(1, 128).expect("some")).iter().all(|v| *v == U256::ZERO));
+
     let refused = |result: Result<()>, part: &str| {
         let error = result.expect_err(part).to_string();
         assert!(error.contains(part), "{error}");
     };
+    refused(range(0, 128).map(drop), "at least 1");
+    refused(range(257, 128).map(drop), "has 8 bits");
+    refused(range(10, 257).map(drop), "2^-256 is the least");
     let bounded = FheInt::<8>::generate_oblivious_pseudo_random_bounded;
     refused(bounded(&t.integers, &[0; 32], 1, 8).map(drop), "below its sign");
     let bounded = FheUint::<8>::generate_oblivious_pseudo_random_bounded;

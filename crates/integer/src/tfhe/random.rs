@@ -5,8 +5,9 @@
 //! message of it with the error of any other look-up. The upper half of the circle follows from the
 //! lower by its sign, which suits: the results 0 to 3 lie evenly around 3/2.
 
-use crate::engine::{Array, Form, Inner};
+use crate::engine::{Argument, Array, Form, Inner};
 use crate::error::mismatch;
+use crate::operation::{Move, Operation};
 use crate::tfhe::record::{DigitState, Values};
 use crate::tfhe::run::{MOST_JOBS, unit};
 use crate::tfhe::{CONDITION, MESSAGE_BITS, PLAINTEXT, RADIX, STATES};
@@ -21,6 +22,10 @@ const AT_ONCE: usize = 4096;
 
 /// Bits of the number of a digit in that of a ciphertext.
 const LOG2_DIGITS: u32 = 8;
+
+/// -log2 of the least distance from uniform numbers: that of the largest bound, 2^128, then takes
+/// all digits that there are.
+const MOST_DISTANCE: u32 = 256;
 
 /// The table that makes one of `count` messages, `step` apart and all equally likely, of where a
 /// phase stands: `count` is 2 or 4.
@@ -106,6 +111,47 @@ fn numbers(
         DigitState { values, norm: 1 }
     };
     Ok(Array::new(inner, count, (out, (0..form.digits).map(state).collect())))
+}
+
+/// Digits of base 4 of a number.
+fn digits_of(mut number: u128) -> Vec<u8> {
+    let mut digits = Vec::new();
+    while number > 0 {
+        digits.push((number % 4) as u8);
+        number /= 4;
+    }
+    digits
+}
+
+/// Random bits to be drawn for numbers below `bound`: floor(r bound / 2^bits) of a uniform r below
+/// 2^bits is each number with floor(2^bits / bound) or one more of the r. So its distribution is at
+/// most bound / 2^(bits + 2) from the uniform one (half of the sum of all differences).
+fn bits_below(bound: u128, log2_distance: u32) -> u32 {
+    let log2_bound = u128::BITS - (bound - 1).leading_zeros();
+    (log2_bound + log2_distance).saturating_sub(2).next_multiple_of(DIGIT_BITS).max(DIGIT_BITS)
+}
+
+/// Numbers below `bound`, uniform but for a distance of 2^-`log2_distance`.
+fn numbers_below(
+    inner: &Arc<Inner<ServerKey>>,
+    seed: &[u8; 32],
+    count: usize,
+    (bound, log2_distance): (u128, u32),
+    form: Form,
+) -> Result<Array<ServerKey>> {
+    if bound.is_power_of_two() {
+        return numbers(inner, seed, count, bound.ilog2(), form);
+    }
+    let bits = bits_below(bound, log2_distance);
+    let bound = digits_of(bound);
+    let digits = (bits / DIGIT_BITS) as usize + bound.len();
+    let drawn = numbers(inner, seed, count, bits, Form { digits, is_condition: false })?;
+    let mut factor = bound;
+    factor.resize(digits, 0);
+    let product = drawn.run(Operation::Multiply, false, &[Argument::Plain(factor)])?;
+    // Whole digits: they are taken as they are.
+    let upper = product.run(Operation::Move(Move::ShiftRight, bits), false, &[])?;
+    upper.run(Operation::Cast(form.digits), false, &[])
 }
 
 impl Integers<ServerKey> {
@@ -199,6 +245,43 @@ impl<const BITS: u32> FheUint<BITS> {
         }
         integers.random(seed, count, bits)
     }
+
+    /// The same, from 0 to `bound` - 1, as TFHE-rs does for any range: each number with a
+    /// probability so near to 1 / bound that the numbers cannot be told from uniform ones with an
+    /// advantage above 2^-`log2_distance` (the statistical distance, of each; TFHE-rs takes 128
+    /// where nothing is said). Of a power of two they are uniform.
+    ///
+    /// That many bits more than `bound` has are drawn for each number, as its lower digits under
+    /// this seed, and multiplied by `bound`: numbers of one seed and different bounds depend on each
+    /// other.
+    ///
+    /// # Errors
+    /// As [`FheUint::generate_oblivious_pseudo_random`], and
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a bound of 0 or beyond 2^`BITS`, and for a
+    /// distance below 2^-256.
+    pub fn generate_oblivious_pseudo_random_custom_range(
+        integers: &Integers,
+        seed: &[u8; 32],
+        count: usize,
+        bound: u128,
+        log2_distance: u32,
+    ) -> Result<Self> {
+        let name = Self::name();
+        if bound == 0 {
+            return mismatch("random numbers below 0: the bound is at least 1");
+        }
+        if u128::BITS - (bound - 1).leading_zeros() > BITS {
+            return mismatch(format!("random numbers below {bound}: {name} has {BITS} bits"));
+        }
+        if log2_distance > MOST_DISTANCE {
+            return mismatch(format!(
+                "random numbers within 2^-{log2_distance} of uniform ones: 2^-{MOST_DISTANCE} is \
+                 the least"
+            ));
+        }
+        let range = (bound, log2_distance);
+        Ok(Self::wrap(numbers_below(&integers.0, seed, count, range, form::<Self>())?))
+    }
 }
 
 impl FheBool {
@@ -219,6 +302,28 @@ impl FheBool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Exactly counted for small numbers of bits.
+    #[test]
+    fn numbers_below_a_bound_are_as_even_as_is_said() {
+        for bound in [3u128, 5, 6, 7, 10, 11, 100] {
+            for log2_distance in [1, 3, 6, 9] {
+                let bits = bits_below(bound, log2_distance);
+                assert!(bits % 2 == 0 && bits <= 18, "{bound}");
+                let mut times = vec![0u64; bound as usize];
+                for r in 0..1u128 << bits {
+                    times[((r * bound) >> bits) as usize] += 1;
+                }
+                let all = f64::from(1u32 << bits);
+                let difference = |&t: &u64| (t as f64 / all - 1.0 / bound as f64).abs();
+                let distance = times.iter().map(difference).sum::<f64>() / 2.0;
+                assert!(distance <= 0.5f64.powi(log2_distance as i32), "{bound}: {distance}");
+            }
+        }
+        // All that may be asked for fits the digits that a number is drawn in.
+        let digits = bits_below(u128::MAX, MOST_DISTANCE) / 2 + 64;
+        assert!(digits <= 1 << LOG2_DIGITS, "{digits}");
+    }
 
     /// Every message is that of equally many places around the circle.
     #[test]

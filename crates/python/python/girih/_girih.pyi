@@ -406,6 +406,9 @@ class IntegerServerKey:
         dtype: DTypeLike,
         seed: bytes,
         bits: int | None = None,
+        *,
+        below: int | None = None,
+        log2_distance: int = 128,
     ) -> IntegerCiphertexts: ...
     def settle(self) -> int: ...
     def upload(self, integers: IntegerCiphertexts) -> IntegerCiphertexts: ...

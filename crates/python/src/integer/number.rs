@@ -89,7 +89,16 @@ pub fn constants(kind: Kind, integers: &Integers, values: &[Plain]) -> Outcome<H
     for_kind!(kind, T => hold(integers.constants::<T, _>(&own::<T>(values)?)?))
 }
 
-/// Random values on a device, below `2^bits` where that is given.
+/// Where random values lie.
+#[derive(Clone, Copy)]
+pub enum Range {
+    /// Below `2^bits`, or anywhere.
+    Bits(Option<u32>),
+    /// Below a bound, within a distance of uniform values.
+    Below { bound: u128, log2_distance: u32 },
+}
+
+/// Random values on a device.
 ///
 /// # Errors
 /// As `FheUint::generate_oblivious_pseudo_random_bounded`, and for conditions of so many bits.
@@ -98,11 +107,23 @@ pub fn random(
     integers: &Integers,
     seed: &[u8; 32],
     count: usize,
-    bits: Option<u32>,
+    range: Range,
 ) -> Outcome<Held> {
     macro_rules! numbers {
         ($($bits:literal)*) => {
-            match (kind, bits) {
+            match (kind, range) {
+                $(
+                    (Kind::Uint($bits), Range::Below { bound, log2_distance }) => {
+                        hold(FheUint::<$bits>::generate_oblivious_pseudo_random_custom_range(
+                            integers, seed, count, bound, log2_distance,
+                        )?)
+                    }
+                )*
+                (kind, Range::Below { .. }) => Err(Failure::mismatch(format!(
+                    "random {kind} below a bound: they are drawn of unsigned integers, such as \
+                     uint8"
+                ))),
+                (kind, Range::Bits(bits)) => match (kind, bits) {
                 (Kind::Bool, None | Some(1)) => {
                     hold(FheBool::generate_oblivious_pseudo_random(integers, seed, count)?)
                 }
@@ -126,7 +147,8 @@ pub fn random(
                         )?)
                     }
                 )*
-                _ => Err(Failure::mismatch(format!("there are no {kind}"))),
+                    _ => Err(Failure::mismatch(format!("there are no {kind}"))),
+                },
             }
         };
     }

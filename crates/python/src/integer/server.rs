@@ -2,7 +2,7 @@
 
 use super::ciphertexts::IntegerCiphertexts;
 use super::kind::Kind;
-use super::number::random;
+use super::number::{Range, random};
 use crate::call::{Supervisors, listener, supervise, wait};
 use crate::classes::The;
 use crate::errors::{Failure, Outcome};
@@ -146,9 +146,11 @@ impl IntegerServerKey {
 
     /// An array of random numbers that nobody without the client key learns, uniform in the range
     /// of `dtype`, or from 0 to 2**bits - 1: the same for the same 32 bytes of `seed`, which may be
-    /// public, under the same key. `shape` is a tuple or a length. TFHE-rs calls it so too, and
-    /// draws other numbers.
-    #[pyo3(signature = (shape, dtype, seed, bits = None))]
+    /// public, under the same key. `shape` is a tuple or a length. With `below` unsigned numbers
+    /// are below that bound, within a statistical distance of 2**-`log2_distance` of uniform ones.
+    /// TFHE-rs calls it so too, and draws other numbers.
+    #[pyo3(signature = (shape, dtype, seed, bits = None, *, below = None, log2_distance = 128))]
+    #[allow(clippy::too_many_arguments)]
     fn generate_oblivious_pseudo_random(
         &self,
         py: Python<'_>,
@@ -156,7 +158,17 @@ impl IntegerServerKey {
         dtype: &Bound<'_, PyAny>,
         seed: &Bound<'_, PyAny>,
         bits: Option<u32>,
+        below: Option<u128>,
+        log2_distance: u32,
     ) -> PyResult<IntegerCiphertexts> {
+        let range = match (bits, below) {
+            (Some(_), Some(_)) => {
+                let both = "bits and below: a range is given by one of them";
+                return Err(Failure::mismatch(both).into());
+            }
+            (None, Some(bound)) => Range::Below { bound, log2_distance },
+            (bits, None) => Range::Bits(bits),
+        };
         let shape: Vec<usize> = match shape.extract::<usize>() {
             Ok(length) => vec![length],
             Err(_) => shape.extract()?,
@@ -166,7 +178,7 @@ impl IntegerServerKey {
         let Some(count) = size else {
             return Err(Failure::mismatch("a shape of more elements than there are numbers").into());
         };
-        let held = self.0.run(py, || random(kind, &self.0.integers, &seed, count, bits))?;
+        let held = self.0.run(py, || random(kind, &self.0.integers, &seed, count, range))?;
         Ok(IntegerCiphertexts::placed(shape, &self.0, held))
     }
 
