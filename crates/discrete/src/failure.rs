@@ -83,7 +83,8 @@ fn rounded_up(p: f64) -> f64 {
     libm::exp2((libm::log2(p) * FRACTION).ceil() / FRACTION).min(1.0)
 }
 
-/// The tail of an error: P(|error| > size) at each point of the grid.
+/// The tail of an error: P(|error| > size) at each point of the grid. The first is 0 where there is
+/// no error at all, and nowhere else.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tail(Arc<[f64]>);
 
@@ -319,7 +320,10 @@ impl Fresh {
             .collect();
         let at = |k: usize| {
             let room = size(k) - self.bias;
-            // What never exceeds the least size may have it.
+            if tail[0] == 0.0 {
+                return exceeds(room);
+            }
+            // What does not exceed the least size may have it.
             let below = (1.0 - tail[0]).max(0.0) * exceeds(room - size(0));
             // What is too far below adds nothing, and nothing that is rounded down.
             let first = steps.partition_point(|(x, _)| room - x > far);
@@ -344,6 +348,8 @@ fn finish(numbers: usize, mut passed: Vec<f64>) -> (f64, Tail) {
     let wrong = passed[HALF];
     // What is wrong has been counted; the rest goes on.
     passed.iter_mut().for_each(|p| *p = rounded_up((*p - wrong).max(0.0)));
+    // No result is exact: the least size says that there is something.
+    passed[0] = passed[0].max(NOTHING);
     (wrong * numbers as f64, Tail(passed.into()))
 }
 

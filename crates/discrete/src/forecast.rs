@@ -24,6 +24,11 @@ impl Expected {
         Self { deviation: 0.0, tail: Tail::none() }
     }
 
+    /// Of numbers whose errors never exceed `size`.
+    pub fn at_most(size: f64) -> Self {
+        Self { deviation: 0.0, tail: Tail::bounded(size) }
+    }
+
     /// Whether errors are nowhere larger than another's.
     pub fn is_within(&self, other: &Self) -> bool {
         self.deviation <= other.deviation && self.tail.is_within(&other.tail)
