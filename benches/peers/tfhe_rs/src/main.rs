@@ -77,6 +77,15 @@ fn main() -> Result<(), Failure> {
     println!("{name}, {}, {} threads of the host", server.set(), rayon::current_num_threads());
     let mut record = Record::new(name, server.set().to_string(), wanted.json.clone());
     record.loaded("girih", time)?;
+    // What is measured is the pace of a server that has been running.
+    let waited = Instant::now();
+    let kernels = server.integers().server().engine().settle()?;
+    if kernels > 0 {
+        println!(
+            "waited {:.1} s for {kernels} kernels of long lists",
+            waited.elapsed().as_secs_f64()
+        );
+    }
 
     let mut theirs = None;
     if let Some(which) = wanted.theirs {

@@ -309,7 +309,7 @@ mod tests {
         for bound in [3u128, 5, 6, 7, 10, 11, 100] {
             for log2_distance in [1, 3, 6, 9] {
                 let bits = bits_below(bound, log2_distance);
-                assert!(bits % 2 == 0 && bits <= 18, "{bound}");
+                assert!(bits.is_multiple_of(2) && bits <= 18, "{bound}");
                 let mut times = vec![0u64; bound as usize];
                 for r in 0..1u128 << bits {
                     times[((r * bound) >> bits) as usize] += 1;
