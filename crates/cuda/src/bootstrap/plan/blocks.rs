@@ -91,9 +91,10 @@ impl Planner<'_> {
         let step = (part / items).max(geometry.team).max(32);
         let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
         // Of 256 products half as many threads are no slower, and a multiprocessor has room for
-        // twice the blocks. Pairs of indices need all of them, and fewer registers each.
+        // twice the blocks. Pairs of indices need all of them, and fewer registers each; groups of
+        // four were slower either way.
         let is_of_pairs = shape.grouping == 2;
-        let halved = blocks > 2 && products == 256 && !is_of_pairs;
+        let halved = blocks > 2 && products == 256 && matches!(shape.grouping, 1 | 3);
         let threads = (if halved { products / 2 } else { products })
             .max(if orbits > 256 { 0 } else { orbits })
             .clamp(128, MAX_THREADS)
