@@ -115,7 +115,8 @@ extern "C" __global__ void
 #if SPREAD_CLUSTERS
 __cluster_dims__(BLOCKS_PER_CIPHERTEXT, 1, 1)
 #endif
-    __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR) blind_rotate_spread(const BlindRotateArguments a) {
+    __launch_bounds__(THREADS, BLOCKS_PER_MULTIPROCESSOR)
+        blind_rotate_spread(const BlindRotateArguments a) {
     DYNAMIC_SHARED(memory);
     const SpreadTile tile(memory);
     const u32 rank = own_rank(), job = blockIdx.x / BLOCKS;

@@ -102,8 +102,8 @@ impl Engine {
         self.device.pipelining()
     }
 
-    /// About how long a list of so many bootstrappings takes, in a unit of the device's own, so that
-    /// lists can be compared.
+    /// About how long a list of so many bootstrappings takes, in a unit of the device's own, so
+    /// that lists can be compared.
     pub fn time_of(&self, bootstrappings: usize) -> f64 {
         self.device.time_of(bootstrappings)
     }

@@ -1,5 +1,5 @@
-//! Which rotation a batch gets: of each how long its waves take, and the fastest way through lists of
-//! any length.
+//! Which rotation a batch gets: of each how long its waves take, and the fastest way through lists
+//! of any length.
 
 use crate::bootstrap::rotation::{Fill, Rotation};
 use std::sync::Arc;

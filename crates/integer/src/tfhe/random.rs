@@ -252,8 +252,8 @@ impl<const BITS: u32> FheUint<BITS> {
     /// where nothing is said). Of a power of two they are uniform.
     ///
     /// That many bits more than `bound` has are drawn for each number, as its lower digits under
-    /// this seed, and multiplied by `bound`: numbers of one seed and different bounds depend on each
-    /// other.
+    /// this seed, and multiplied by `bound`: numbers of one seed and different bounds depend on
+    /// each other.
     ///
     /// # Errors
     /// As [`FheUint::generate_oblivious_pseudo_random`], and
