@@ -20,7 +20,8 @@ use std::collections::HashMap;
 use std::f64::consts::TAU;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// log2 of the least size on the grid, and points to each power of two.
+/// log2 of the least size on the grid, and points to each power of two. Smaller errors count as
+/// the least size: a sum of dozens of them is to stay far below what changes a look-up.
 const LEAST: i32 = -18;
 const STEPS: usize = 128;
 
@@ -83,8 +84,8 @@ fn rounded_up(p: f64) -> f64 {
     libm::exp2((libm::log2(p) * FRACTION).ceil() / FRACTION).min(1.0)
 }
 
-/// The tail of an error: P(|error| > size) at each point of the grid. The first is 0 where there is
-/// no error at all, and nowhere else.
+/// The tail of an error: P(|error| > size) at each point of the grid. It is 0 at the least size
+/// only where there is no error at all; what never exceeds that size has [`NOTHING`] there.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tail(Arc<[f64]>);
 
@@ -314,21 +315,24 @@ impl Fresh {
         // exp(-x^2/2) is below what counts as nothing.
         let far = 22.0 * self.deviation;
         let tail = &input.0;
-        let steps: Vec<(f64, f64)> = (0..POINTS - 1)
-            .map(|i| (size(i + 1), tail[i] - tail[i + 1]))
-            .filter(|(_, mass)| *mass > 0.0)
+        // Where an error may lie at most, how likely, and how likely it is there or beyond.
+        let steps: Vec<(f64, f64, f64)> = (0..POINTS - 1)
+            .map(|i| (size(i + 1), tail[i] - tail[i + 1], tail[i]))
+            .filter(|(_, mass, _)| *mass > 0.0)
             .collect();
         let at = |k: usize| {
             let room = size(k) - self.bias;
             if tail[0] == 0.0 {
                 return exceeds(room);
             }
-            // What does not exceed the least size may have it.
             let below = (1.0 - tail[0]).max(0.0) * exceeds(room - size(0));
             // What is too far below adds nothing, and nothing that is rounded down.
-            let first = steps.partition_point(|(x, _)| room - x > far);
-            let near = steps[first..].iter().map(|(x, mass)| mass * exceeds(room - x));
-            (below + near.sum::<f64>() + tail[POINTS - 1] + NOTHING).min(1.0)
+            let first = steps.partition_point(|(x, ..)| room - x > far);
+            // What has no room left exceeds it without noise.
+            let last = steps.partition_point(|(x, ..)| *x < room).max(first);
+            let near = steps[first..last].iter().map(|(x, mass, _)| mass * exceeds(room - x));
+            let beyond = steps.get(last).map_or(tail[POINTS - 1], |(_, _, beyond)| *beyond);
+            (below + near.sum::<f64>() + beyond + NOTHING).min(1.0)
         };
         (0..POINTS).map(at).collect()
     }
@@ -348,7 +352,7 @@ fn finish(numbers: usize, mut passed: Vec<f64>) -> (f64, Tail) {
     let wrong = passed[HALF];
     // What is wrong has been counted; the rest goes on.
     passed.iter_mut().for_each(|p| *p = rounded_up((*p - wrong).max(0.0)));
-    // No result is exact: the least size says that there is something.
+    // A result has an error, however small: only what is exact has none.
     passed[0] = passed[0].max(NOTHING);
     (wrong * numbers as f64, Tail(passed.into()))
 }
@@ -598,6 +602,32 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
+    /// log2 of what functions of four bits, each of any four results before, fail with at most.
+    fn chain_of_four(set: &DiscreteParameters, weights: &[f64]) -> f64 {
+        let model = FailureModel::new(set);
+        let (least, by_range) = model.noise(crate::table::levels(16, 2)).floor;
+        let deviation = weights.iter().sum::<f64>() * (least + by_range);
+        let next = |tail: &Tail| {
+            let sum = Tail::sum(weights.iter().map(|w| (*w, tail)));
+            let (log2, after) = model.any_table(&sum, deviation, 16, 2);
+            (libm::exp2(log2), after)
+        };
+        settled(next).map_or(f64::INFINITY, libm::log2)
+    }
+
+    /// What docs/discrete.md, "Circuits" says of functions of four bits.
+    #[test]
+    fn functions_of_four_bits_take_flatter_secrets() {
+        let set = DiscreteParameters::by_name("DISCRETE_4").expect("built in");
+        let mut literal = set.literal();
+        (literal.name, literal.flatness) = ("FLATTER".into(), 8.2);
+        let flatter = DiscreteParameters::new(&literal).expect("a set");
+        let four = [8.0, 4.0, 2.0, 1.0];
+        let found = [&set, &flatter].map(|set| chain_of_four(set, &four));
+        println!("four bits: 2^{:.1}, with flatter secrets 2^{:.1}", found[0], found[1]);
+        assert!(found[0] > -128.0 && found[1] <= -128.0, "{found:?}");
+    }
+
     #[test]
     fn tails_of_sums_are_bounds() {
         let five = Tail::bounded(0.05);
@@ -614,6 +644,49 @@ mod tests {
         let at = point_below(0.1001).expect("on the grid");
         assert!((more[at].log2() + 17.3).abs() < 0.8, "{}", more[at].log2());
         assert!(more.iter().zip(&noisy).all(|(more, noisy)| more >= noisy));
+    }
+
+    /// An error below the grid is one: it adds up in sums, and noise comes on top of it.
+    #[test]
+    fn the_smallest_errors_count() {
+        let least = size(0);
+        // A perfect table leaves less than the least size of what is small.
+        let passed = (0..POINTS).map(|i| if size(i) < 1e-3 { 1e-100 } else { 0.0 }).collect();
+        let (wrong, tail) = finish(32_768, passed);
+        assert_eq!(wrong, 0.0);
+        for small in [tail, Tail::bounded(least / 3.0)] {
+            assert!(small.beyond(0.9 * least) == 1.0 && small.quantile(1e-80) >= least);
+            assert!(small.normal_above() > least);
+            // 48 of them, each with a weight of 2.
+            let sum = Tail::sum((0..48).map(|_| (2.0, &small)));
+            assert!(sum.beyond(95.0 * least) == 1.0 && sum.beyond(100.0 * least) < 1e-80);
+            let fresh = Fresh { deviation: 4.0 * least, bias: 0.0 };
+            let at = point_below(20.01 * least).expect("on the grid");
+            let [with, without] = [&small, &Tail::none()].map(|tail| fresh.add(tail)[at]);
+            // The noise has a size of the grid less: exp(-19^2 / 2 4^2) for exp(-20^2 / 2 4^2).
+            let more = (with / without).ln();
+            assert!((1.1..1.4).contains(&more), "{more}");
+        }
+        let exact = Tail::sum([(5.0, &Tail::none())]);
+        assert_eq!((exact.beyond(0.0), exact.normal_above()), (0.0, 0.0));
+    }
+
+    /// What is near is added up, what is beyond is a tail: the same as all of it one by one.
+    #[test]
+    fn noise_is_added_to_every_step() {
+        let noisy = Fresh { deviation: 0.004, bias: 0.002 };
+        let tail = Tail(noisy.add(&Tail::bounded(0.03)).into());
+        let fresh = Fresh { deviation: 0.01, bias: 0.001 };
+        let added = fresh.add(&tail);
+        for k in (0..POINTS).step_by(97) {
+            let room = size(k) - fresh.bias;
+            let exceeds = |x: f64| if x <= 0.0 { 1.0 } else { (-0.5 * (x / 0.01).powi(2)).exp() };
+            let one = |i: usize| (tail.0[i] - tail.0[i + 1]) * exceeds(room - size(i + 1));
+            let all = (0..POINTS - 1).map(one).sum::<f64>()
+                + (1.0 - tail.0[0]) * exceeds(room - size(0))
+                + tail.0[POINTS - 1];
+            assert!((added[k] / all.min(1.0) - 1.0).abs() < 1e-9 || all < 1e-80, "{k}: {all}");
+        }
     }
 
     /// c of lambda = c d^2 is 7 to 9 along the circle for tables that use their range.

@@ -346,16 +346,19 @@ fn sums_beyond_the_failure_bound_are_refused() {
         assert!(reach > 0, "order {order}");
         let same = Table::new(16, |m| m).and_then(|t| t.order(order)).expect("a table");
         let y = server.lookup(&x, &[&same]).expect("fresh numbers").remove(0);
-        // Short chains of sums far beyond the reach, the sooner the heavier they are.
-        let chain = |weight: i64| {
-            let step = |y: Wires| {
-                let sum = server.sum(&[(weight, &y)], 0).expect("free");
-                server.lookup(&sum, &[&same]).map(|mut results| results.remove(0))
-            };
-            (0..4).try_fold(y.clone(), |y, _| step(y)).err()
-        };
-        let weights = (0..8).map(|i| i64::from(reach) * 4 / 15 + (8 << i));
-        let error = weights.flat_map(chain).next().expect("one is refused").to_string();
+        // A weight that is twice as large each time is too large for some look-up: within
+        // eight of them it is 100 times what may follow each other without end.
+        let mut heavy = i64::from(reach) / 15 + 1;
+        let mut z = server.sum(&[(heavy, &y)], 0).expect("free");
+        let error = (0..8).find_map(|_| match server.lookup(&z, &[&same]) {
+            Ok(y) => {
+                heavy *= 2;
+                z = server.sum(&[(heavy, &y[0])], 0).expect("free");
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        });
+        let error = error.unwrap_or_else(|| panic!("order {order}: {heavy} times {reach} held"));
         assert!(error.contains(&format!("{reach} from tables of order {order}")), "{error}");
         // What is named holds for long chains: a table of range 1 with that weight.
         let bit = Table::new(16, |m| m & 1).and_then(|t| t.order(order)).expect("a table");
