@@ -10,6 +10,7 @@ use girih_ring::{
     Automorphism, BaseConversion, Formula, Modulus, NttTable, Rns, RnsBasis, SplitNtt, is_prime,
 };
 use std::hint::black_box;
+use std::io::Read;
 
 fn rns(shape: &BootstrapShape) -> Rns {
     match &shape.key_modulus {
@@ -141,5 +142,37 @@ fn limbs(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, ntt, fft, digits, limbs);
+/// What a server does for each limb of a vector that it encodes, beside what it would do to take
+/// the limb from a file that an earlier process left, in the system's memory: read and checked.
+fn encoded(criterion: &mut Criterion) {
+    let size = 1 << 16;
+    let modulus = RnsBasis::new(&large_primes(30, 1)).expect("one prime").moduli()[0];
+    let ntt = SplitNtt::new(modulus, size).expect("1 mod 2N");
+    let coefficients: Vec<i64> =
+        integers(1 << 40, size).iter().map(|&x| x as i64 - (1 << 39)).collect();
+    let mut out = vec![0; size];
+    criterion.bench_function("encoded_limb/made", |b| {
+        b.iter(|| {
+            for (word, &c) in out.iter_mut().zip(black_box(&coefficients)) {
+                *word = modulus.reduce_signed(c);
+            }
+            ntt.forward(&mut out);
+        })
+    });
+    let path = std::env::temp_dir().join(format!("girih-encoded-limb-{}", std::process::id()));
+    let bytes: Vec<u8> = out.iter().flat_map(|word| word.to_le_bytes()).collect();
+    std::fs::write(&path, &bytes).expect("room for 256 KiB");
+    let wanted = blake3::hash(&bytes);
+    let mut read = vec![0; bytes.len()];
+    criterion.bench_function("encoded_limb/read", |b| {
+        b.iter(|| {
+            let mut file = std::fs::File::open(&path).expect("it was written");
+            file.read_exact(&mut read).expect("as long as it was");
+            assert_eq!(blake3::hash(&read), wanted);
+        })
+    });
+    std::fs::remove_file(&path).expect("it was written");
+}
+
+criterion_group!(benches, ntt, fft, digits, limbs, encoded);
 criterion_main!(benches);

@@ -3,13 +3,12 @@
 use crate::bench::{Arguments, DiscreteOperation, Operation, TransformChoice, name, seed_bytes};
 use crate::ckks::bench::{digest_of, queued, settle, timed};
 use crate::ckks::options::options;
-use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use crate::timeline::Timeline;
 use anyhow::{Context, Result, bail};
 use girih::Device;
 use girih::ckks::PolyOptions;
-use girih::device::PlanSource;
+use girih::device::{PlanSource, TerminalProgress};
 use girih::discrete::{
     ClientKey, DiscreteParameters, EvaluationKeys, Gate, ServerKey, Table, Wires,
 };
@@ -212,7 +211,7 @@ pub fn load(
     device: &Device,
     say: &dyn Fn(String),
 ) -> Result<Loaded> {
-    let progress = Terminal::new();
+    let progress = TerminalProgress::new().with_lines();
     let start = Instant::now();
     let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(arguments.seed))?;
     let keys = EvaluationKeys::generate(&client, &progress)?;

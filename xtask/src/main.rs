@@ -24,7 +24,6 @@ mod plot;
 mod poly_check;
 mod poly_kernels;
 mod probe;
-mod progress;
 mod published;
 mod python;
 mod rates;

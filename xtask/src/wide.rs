@@ -4,11 +4,10 @@
 use crate::bench::{Arguments, DiscreteOperation, name};
 use crate::ckks::bench::{digest_of, settle};
 use crate::discrete::{Loaded, load, numbers};
-use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use anyhow::{Context, Result, bail, ensure};
 use girih::circuit::{Netlist, WideBits, WideCircuit, WideOptions, WideReport, generate};
-use girih::device::PlanSource;
+use girih::device::{PlanSource, TerminalProgress};
 use girih::discrete::{DiscreteParameters, EncryptedNumbers};
 use serde::Serialize;
 use std::path::Path;
@@ -167,7 +166,7 @@ pub fn run(arguments: &Arguments, set: &DiscreteParameters, op: DiscreteOperatio
         load(arguments, set, &device, &say)?;
     let inputs = server.upload(&client.encrypt_batch(&job.columns, 2)?)?;
     let options = WideOptions::default().with_batch(batch);
-    let progress = Terminal::new();
+    let progress = TerminalProgress::new().with_lines();
     let mut last: Option<(Vec<_>, WideReport)> = None;
     let mut once = || -> Result<()> {
         // The results of the run before go first: memory for one run is enough.

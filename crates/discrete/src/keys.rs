@@ -41,18 +41,18 @@ pub(crate) fn batch<V: AsRef<[u32]>>(
     set: &DiscreteParameters,
     numbers: &[V],
     below: u32,
-    encrypt: impl Fn(&[Complex64], f64) -> girih_ckks::Result<Ciphertext>,
+    encrypt: impl FnOnce(&[Vec<Complex64>], f64) -> girih_ckks::Result<Vec<Ciphertext>>,
 ) -> Result<EncryptedNumbers> {
     let (ciphertexts, count) = each(set, numbers, below, encrypt)?;
     EncryptedNumbers::new(set, ciphertexts, count, (0, i64::from(below) - 1), 0.0)
 }
 
-/// What `encrypt` makes of each vector of a batch, and the numbers of one.
+/// What `encrypt` makes of the vectors of a batch, and the numbers of one.
 fn each<V: AsRef<[u32]>, C>(
     set: &DiscreteParameters,
     numbers: &[V],
     below: u32,
-    encrypt: impl Fn(&[Complex64], f64) -> girih_ckks::Result<C>,
+    encrypt: impl FnOnce(&[Vec<Complex64>], f64) -> girih_ckks::Result<Vec<C>>,
 ) -> Result<(Vec<C>, usize)> {
     let Some(first) = numbers.first() else {
         let rule = "a batch has at least one".into();
@@ -69,11 +69,12 @@ fn each<V: AsRef<[u32]>, C>(
             let rule = format!("the first vector of the batch has {count}");
             return Err(Error::Count { what: "numbers", found: vector.len(), rule });
         }
-        // Both parts of a slot may be as large; the transforms of an encoding round a little.
-        let magnitude = 1.001 * std::f64::consts::SQRT_2 * f64::from(below - 1);
-        Ok(encrypt(&slots(set, vector, below)?, magnitude)?)
+        slots(set, vector, below)
     };
-    Ok((numbers.iter().map(one).collect::<Result<_>>()?, count))
+    let vectors = numbers.iter().map(one).collect::<Result<Vec<_>>>()?;
+    // Both parts of a slot may be as large; the transforms of an encoding round a little.
+    let magnitude = 1.001 * std::f64::consts::SQRT_2 * f64::from(below - 1);
+    Ok((encrypt(&vectors, magnitude)?, count))
 }
 
 impl ClientKey {
@@ -137,7 +138,7 @@ impl ClientKey {
         numbers: &[V],
         below: u32,
     ) -> Result<EncryptedNumbers> {
-        batch(&self.set, numbers, below, |slots, most| self.ckks.within(most).encrypt(slots))
+        batch(&self.set, numbers, below, |slots, most| self.ckks.within(most).encrypt_many(slots))
     }
 
     /// [`ClientKey::encrypt_batch`] to ciphertexts without masks, of half the bytes: for the way to
@@ -152,7 +153,7 @@ impl ClientKey {
     ) -> Result<SeededNumbers> {
         let level = self.set.wire_level();
         let (ciphertexts, count) = each(&self.set, numbers, below, |slots, most| {
-            self.ckks.within(most).encrypt_seeded_at(slots, level)
+            self.ckks.within(most).encrypt_seeded_many_at(slots, level)
         })?;
         Ok(SeededNumbers::new(&self.set, ciphertexts, count, below))
     }
@@ -297,8 +298,9 @@ impl PublicKey {
         numbers: &[V],
         below: u32,
     ) -> Result<EncryptedNumbers> {
-        let made =
-            batch(&self.set, numbers, below, |slots, most| self.ckks.within(most).encrypt(slots))?;
+        let made = batch(&self.set, numbers, below, |slots, most| {
+            self.ckks.within(most).encrypt_many(slots)
+        })?;
         Ok(made.with_bound(|deviation| PRODUCT_DEVIATIONS * deviation))
     }
 

@@ -15,8 +15,9 @@ mod common;
 mod parties;
 
 use clap::Parser;
-use common::{Bar, Failure};
+use common::Failure;
 use girih::circuit::{Circuit, EncryptedBits, generate};
+use girih::device::TerminalProgress;
 use parties::Parties;
 use std::process::ExitCode;
 
@@ -57,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // So rarely wrong is enough here, and leaves room for bootstrappings of three and four inputs.
     let circuit = Circuit::with_log2_failure(&netlist, parties.server.set(), -64.0)?;
     let (encrypted_sums, report) =
-        circuit.evaluate(&parties.server, &encrypted, &Bar::default())?;
+        circuit.evaluate(&parties.server, &encrypted, &TerminalProgress::new())?;
 
     for (&(a, b), sum) in pairs.iter().zip(encrypted_sums.decrypt(&parties.client)?) {
         let sum = sum.iter().rev().fold(0u64, |n, &bit| n << 1 | u64::from(bit));

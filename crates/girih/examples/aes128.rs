@@ -18,8 +18,9 @@ mod common;
 mod parties;
 
 use clap::Parser;
-use common::{Bar, Failure};
+use common::Failure;
 use girih::circuit::{Circuit, EncryptedBits, GateKind, Netlist, generate};
+use girih::device::TerminalProgress;
 use parties::Parties;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,7 +93,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let inputs: Vec<Vec<bool>> = blocks.map(|b| [key.clone(), bits(b)].concat()).collect();
     let encrypted = EncryptedBits::encrypt(&parties.client, &inputs)?;
 
-    let (outputs, report) = circuit.evaluate(&parties.server, &encrypted, &Bar::default())?;
+    let (outputs, report) =
+        circuit.evaluate(&parties.server, &encrypted, &TerminalProgress::new())?;
 
     let outputs = outputs.decrypt(&parties.client)?;
     let expected = if arguments.full { CIPHERTEXT } else { AFTER_ROUND_1 };

@@ -184,9 +184,11 @@ fn encrypted(
     let one = |rows: &[Row]| {
         let mut values: Vec<Complex64> = rows.chunks(2).flat_map(pair).collect();
         values.resize(slots, Complex64::default());
-        Ok(server.upload(&[client.within(SQRT_2).encrypt(&values)?])?)
+        values
     };
-    rows.chunks(2 * slots / FEATURES).map(one).collect()
+    let vectors: Vec<_> = rows.chunks(2 * slots / FEATURES).map(one).collect();
+    let encrypted = client.within(SQRT_2).encrypt_many(&vectors)?;
+    encrypted.iter().map(|x| Ok(server.upload(std::slice::from_ref(x))?)).collect()
 }
 
 /// Level, scale and slots of each input.

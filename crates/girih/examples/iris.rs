@@ -15,8 +15,9 @@ mod common;
 mod parties;
 
 use clap::Parser;
-use common::{Bar, Failure};
+use common::Failure;
 use girih::circuit::{Builder, Circuit, EncryptedBits, Netlist, Wire, generate};
+use girih::device::TerminalProgress;
 use parties::Parties;
 use std::process::ExitCode;
 
@@ -164,9 +165,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // the latency of one flower is that of a service that runs.
     arguments
         .row
-        .map(|_| circuit.evaluate(&parties.server, &encrypted, &Bar::default()))
+        .map(|_| circuit.evaluate(&parties.server, &encrypted, &TerminalProgress::new()))
         .transpose()?;
-    let (species, report) = circuit.evaluate(&parties.server, &encrypted, &Bar::default())?;
+    let (species, report) =
+        circuit.evaluate(&parties.server, &encrypted, &TerminalProgress::new())?;
 
     println!("{report}");
     parties.record(&arguments.options, "iris", &report)?;

@@ -16,6 +16,8 @@
 //! thing: 18 bootstrappings at CKKS_D35, whose 16 levels have room for degrees 15, 15 and 27.
 
 mod common;
+#[path = "common/cores.rs"]
+mod cores;
 #[path = "common/packing.rs"]
 mod packing;
 #[path = "common/ckks.rs"]
@@ -29,6 +31,7 @@ mod tensors;
 
 use clap::Parser;
 use common::Failure;
+use cores::at_once;
 use girih::ckks::KeyRange;
 use girih::ckks::prelude::*;
 use girih::ckks::server::{Estimate, Node};
@@ -280,8 +283,8 @@ fn in_the_plain(
     pictures: &[&(Vec<f64>, usize)],
 ) -> Result<Vec<(Vec<f64>, usize)>, Failure> {
     let relu = |x: f64| x * (1.0 + sign.evaluate(x)) / 2.0;
-    let one = |(number, (image, _)): (usize, &&(Vec<f64>, usize))| {
-        let mut largest = 0.0f64;
+    let one = |number: usize| {
+        let (image, mut largest) = (&pictures[number].0, 0.0f64);
         let exact = network.logits(image, |x| {
             largest = largest.max(x.abs());
             x.max(0.0)
@@ -292,7 +295,7 @@ fn in_the_plain(
         }
         Ok((network.logits(image, relu), label(&exact)))
     };
-    Ok(pictures.iter().enumerate().map(one).collect::<Result<_, _>>()?)
+    Ok(at_once(pictures.len(), one).into_iter().collect::<Result<_, String>>()?)
 }
 
 /// The bytes of a file, or of the one that is built in.

@@ -11,7 +11,7 @@
 mod common;
 
 use clap::{Parser, ValueEnum};
-use common::{Bar, Failure};
+use common::Failure;
 use girih::ckks::prelude::*;
 use girih::switching::SwitchingParameters;
 use std::process::ExitCode;
@@ -62,7 +62,7 @@ fn numbers(arguments: &Arguments) -> Result<(), Failure> {
     let set = DiscreteParameters::by_name(arguments.options.set("INSECURE_DISCRETE_4_N10"))?;
     let tfhe_set = girih::tfhe::ParameterSet::by_name(&arguments.tfhe_set)?;
     println!("{} ({}), {set} and {tfhe_set}", device.info().id, device.info().name);
-    let (count, bar) = (arguments.values, Bar::default());
+    let (count, bar) = (arguments.values, TerminalProgress::new());
 
     // The owner of the numbers.
     let client = discrete::ClientKey::generate(&set)?;
@@ -114,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let security = parameters.security();
     println!("switching keys: {:.1} bits (uSVP, BDGL16)", security.usvp_bdgl16);
     parameters.warnings().iter().for_each(|warning| println!("warning: {warning}"));
-    let (count, bar) = (arguments.values, Bar::default());
+    let (count, bar) = (arguments.values, TerminalProgress::new());
 
     // The owner of the numbers.
     let client = ClientKey::generate(&set)?;

@@ -16,6 +16,8 @@
 //! is CKKS_D40_30BIT_LOW, 512 sequences at once.
 
 mod common;
+#[path = "common/cores.rs"]
+mod cores;
 #[path = "common/linear.rs"]
 mod linear;
 #[path = "common/transformer.rs"]
@@ -31,6 +33,7 @@ mod tokens;
 
 use clap::Parser;
 use common::Failure;
+use cores::at_once;
 use girih::ckks::KeyRange;
 use girih::ckks::prelude::*;
 use girih::ckks::server::Node;
@@ -363,8 +366,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map(|&f| Polynomial::interpolate(|u| network.bounds.exact(f, u), -1.0..=1.0, DEGREE))
         .collect::<Result<_, _>>()?;
 
-    let plain: Vec<Plain> =
-        data.iter().map(|(x, _)| Plain::new(&network, &polynomials, x)).collect();
+    let plain = at_once(data.len(), |i| Plain::new(&network, &polynomials, &data[i].0));
     // Those that there are, again and again.
     let samples = plan.packing.samples;
     let count = arguments.sequences.map_or(2 * samples, usize::from);

@@ -10,7 +10,7 @@
 mod common;
 
 use clap::Parser;
-use common::{Bar, Failure};
+use common::Failure;
 use girih::circuit::generate;
 use girih::discrete::prelude::*;
 use std::process::ExitCode;
@@ -87,8 +87,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         println!("warning: {warning}");
     }
     let client = ClientKey::generate(&set)?;
-    let keys = EvaluationKeys::generate(&client, &Bar::default())?;
-    let server = device.loader().progress(&Bar::default()).load(&keys)?;
+    let keys = EvaluationKeys::generate(&client, &TerminalProgress::new())?;
+    let server = device.loader().progress(&TerminalProgress::new()).load(&keys)?;
     let table_seconds = if set.modulus() == 16 { Some(table(&client, &server)?) } else { None };
     let rounds = usize::from(arguments.rounds);
     let report = match rounds {
@@ -124,7 +124,8 @@ fn aes(
     let inputs: Vec<Vec<bool>> = blocks.map(|b| [key.clone(), bits(b)].concat()).collect();
     let encrypted = WideBits::encrypt(client, &inputs)?;
     let options = WideOptions::default().with_batch(arguments.batch);
-    let (outputs, report) = circuit.evaluate(server, &encrypted, &options, &Bar::default())?;
+    let (outputs, report) =
+        circuit.evaluate(server, &encrypted, &options, &TerminalProgress::new())?;
     println!("{report}");
     let outputs = outputs.decrypt(client)?;
     for (i, (input, output)) in inputs.iter().zip(&outputs).enumerate() {

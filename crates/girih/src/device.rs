@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions,
     NoProgress, PlanReport, PlanRequest, PlanSource, PlanValue, Preparation, PreparationTime,
-    Progress, ShapeError, Transform, TunedPlan, TunedPlans, preparation_times,
+    Progress, ShapeError, TerminalProgress, Transform, TunedPlan, TunedPlans, preparation_times,
 };
 
 /// The environment variable that names the device to open, where the program does not.

@@ -170,7 +170,8 @@
 //! [`discrete::prelude`]; a program of several schemes takes [`prelude`]. Every error becomes an
 //! [`Error`] by `?`. What devices and schemes say to each other is the [`contract`].
 //!
-//! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent.
+//! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent,
+//! and [`TerminalProgress`] shows on a terminal what is done, and about how long the rest takes.
 
 pub mod circuit;
 pub mod ckks;
@@ -184,7 +185,8 @@ pub mod tfhe;
 
 pub use device::{
     BackendError, DEVICE_VARIABLE, Device, DeviceEnumeration, DeviceInfo, DeviceKind, KeyLoader,
-    LoadKeys, LoadOptions, NoProgress, OpenOptions, PlanRequest, Progress, Transform,
+    LoadKeys, LoadOptions, NoProgress, OpenOptions, PlanRequest, Progress, TerminalProgress,
+    Transform,
 };
 pub use error::{Error, Result};
 
@@ -216,7 +218,9 @@ pub use error::{Error, Result};
 /// [`ckks::prelude`], [`discrete::prelude`]): all of this, and the scheme's keys and gates by their
 /// short names.
 pub mod prelude {
-    pub use crate::device::{Device, LoadOptions, NoProgress, Progress, Transform};
+    pub use crate::device::{
+        Device, LoadOptions, NoProgress, Progress, TerminalProgress, Transform,
+    };
     pub use crate::{circuit, ckks, discrete, integer, switching, tfhe};
 
     pub use girih_circuit::{Circuit, EncryptedBits, Netlist, WideBits, WideCircuit, WideOptions};

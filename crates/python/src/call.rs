@@ -246,7 +246,7 @@ pub fn supervise<T: Send, E: Into<Failure> + Send>(
     }
 }
 
-/// What `progress=` may be: nothing, anything that can be called, or `True` for a bar of tqdm.
+/// What `progress=` may be: nothing, anything that can be called, or `True` for bars.
 ///
 /// # Errors
 /// `TypeError` for anything else.
@@ -257,7 +257,7 @@ pub fn listener<'py>(
     let Some(progress) = progress else { return Ok(None) };
     if let Ok(wanted) = progress.cast::<pyo3::types::PyBool>() {
         return match wanted.is_true() {
-            true => py.import("girih.progress")?.call_method0("tqdm").map(Some),
+            true => py.import("girih.progress")?.call_method0("_shown").map(Some),
             false => Ok(None),
         };
     }

@@ -1,6 +1,7 @@
 """Threads, processes, signals and progress."""
 
 import collections
+import io
 import multiprocessing
 import os
 import signal
@@ -141,6 +142,26 @@ def test_progress_is_heard(client, capsys):
     girih.ServerKey(keys, "cpu", progress=True)
     client.evaluation_keys(progress=girih.progress.tqdm(ascii=True))
     assert "bootstrapping key" in capsys.readouterr().err
+
+
+def test_progress_without_tqdm_is_a_line_on_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    clock = iter([0.0, 1.9, 2.0, 2.1, 5.0])
+    monkeypatch.setattr(girih.progress.time, "monotonic", lambda: next(clock))
+    terminal, file = Terminal(), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    report = girih.progress._shown()
+    for done in [0, 10, 20, 30]:
+        report("keys", done, 50)
+    assert terminal.getvalue() == "\r\x1b[2Kkeys: 20 of 50, about 3 s left"
+    report("keys", 50, 50)
+    assert terminal.getvalue().endswith("left\r\x1b[2K")
+    girih.progress._lines(file)("keys", 1, 2)
+    assert file.getvalue() == ""
 
 
 def test_an_exception_of_progress_ends_the_work():

@@ -4,11 +4,10 @@ use super::arguments::Arguments;
 use super::batches::{batch_size, measure_all, sizes};
 use super::keys::{load_options, messages, parameter_set_or, seed_bytes};
 use super::operation::{GateOperation, name};
-use crate::progress::Terminal;
 use crate::record::{self, FirstResult, Milliseconds, Noise, Record};
 use crate::{published, sets};
 use anyhow::{Result, bail};
-use girih::Device;
+use girih::device::{Device, TerminalProgress};
 use girih::tfhe::{
     Batch, ClientKey, EvaluationKeys, Gate, LookUpTable, LweCiphertexts, NoiseModel, ParameterSet,
     ServerKey,
@@ -137,7 +136,7 @@ pub fn run(arguments: &Arguments, op: GateOperation) -> Result<bool> {
 
 /// Makes and loads the keys of a run.
 pub fn load(arguments: &Arguments, set: &ParameterSet, device: &Device) -> Result<Loaded> {
-    let progress = Terminal::new();
+    let progress = TerminalProgress::new().with_lines();
     let start = Instant::now();
     let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(arguments.seed))?;
     let keys = EvaluationKeys::generate(&client, &progress)?;

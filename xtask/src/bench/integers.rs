@@ -4,10 +4,9 @@ use super::arguments::Arguments;
 use super::batches::measure_all;
 use super::keys::{load_options, messages, parameter_set_or, seed_bytes};
 use super::operation::{IntegerOperation, name};
-use crate::progress::Terminal;
 use crate::record::{self, IntegerFigures, Milliseconds, Noise, Record};
 use anyhow::{Result, bail};
-use girih::device::Device;
+use girih::device::{Device, TerminalProgress};
 use girih::integer::{CompressedIntegers, Encrypted, FheBool, FheUint, Integers};
 use girih::tfhe::{ClientKey, EvaluationKeys, ParameterSet};
 use girih_backend::timeline;
@@ -167,7 +166,7 @@ pub fn run(arguments: &Arguments, op: IntegerOperation) -> Result<bool> {
     say(format!("set       {}: {}", set.name(), set.description()));
     let start = Instant::now();
     let client = ClientKey::generate_seeded_for_tests(&set, seed_bytes(arguments.seed))?;
-    let progress = Terminal::new();
+    let progress = TerminalProgress::new().with_lines();
     let mut keys = EvaluationKeys::generate(&client, &progress)?;
     if op == IntegerOperation::Compress64 {
         keys = keys.with_compression(&client)?;

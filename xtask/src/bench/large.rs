@@ -5,13 +5,12 @@ use super::arguments::Arguments;
 use super::batches::{batch_size, measure_all, sizes};
 use super::keys::{load_options, messages, seed_bytes};
 use super::operation::{LargeFunction, name};
-use crate::progress::Terminal;
 use crate::published;
 use crate::record::{self, FunctionFigures, Milliseconds, Noise, Record};
 use anyhow::{Context, Result, bail};
+use girih::device::{Device, TerminalProgress, Transform};
 use girih::tfhe::large::{LargeKeys, LargeOperation, LargeParameters, LargeServer};
 use girih::tfhe::{ClientKey, Function, LweCiphertexts, NoiseModel};
-use girih::{Device, Transform};
 use girih_backend::timeline;
 use std::time::Instant;
 
@@ -89,7 +88,7 @@ impl Bench {
             None => vec![parameters.gadget(log2_modulus + 1, transform)?],
             Some(operation) => parameters.gadgets(&[operation], log2_modulus, transform)?,
         };
-        let progress = Terminal::new();
+        let progress = TerminalProgress::new().with_lines();
         let start = Instant::now();
         let client =
             ClientKey::generate_seeded_for_tests(parameters.home(), seed_bytes(arguments.seed))?;

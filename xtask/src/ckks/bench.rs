@@ -5,7 +5,6 @@ use super::job::Job;
 use super::options::options;
 use crate::bench::{Arguments, CkksOperation, Operation, Slots, TransformChoice, name, seed_bytes};
 use crate::plot;
-use crate::progress::Terminal;
 use crate::record::{self, FirstResult, Milliseconds};
 use crate::timeline::Timeline;
 use anyhow::{Context, Result, bail};
@@ -15,7 +14,7 @@ use girih::ckks::{
     self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, NoiseModel,
     PolyOptions,
 };
-use girih::device::PlanSource;
+use girih::device::{PlanSource, TerminalProgress};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -317,7 +316,7 @@ impl Loaded {
         job: &Job,
         say: &dyn Fn(String),
     ) -> Result<Self> {
-        let progress = Terminal::new();
+        let progress = TerminalProgress::new().with_lines();
         let start = Instant::now();
         let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(arguments.seed))?;
         let keys = EvaluationKeys::generate(&client, job.keys(set)?, &progress)?;

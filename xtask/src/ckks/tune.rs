@@ -3,14 +3,13 @@
 use super::bench::{settle, timed};
 use super::job::Job;
 use crate::bench::{CkksOperation, Operation, Slots, name, seed_bytes};
-use crate::progress::Terminal;
 use crate::record::Milliseconds;
 use crate::tune::arguments::{Arguments, told};
 use anyhow::{Context, Result, bail};
 use girih::Device;
 use girih::ckks::server::{Bootstrapping, Ciphertexts, KeySwitching, Node, Options, ServerKey};
 use girih::ckks::{self, Ciphertext, CkksParameters, ClientKey, EvaluationKeys, PolyOptions};
-use girih::device::{TunedPlan, TunedPlans};
+use girih::device::{TerminalProgress, TunedPlan, TunedPlans};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -59,7 +58,11 @@ impl Bench {
         };
         let job = Job::new(op, None, (Slots::Random, set.slots()), Bootstrapping::default(), set)?;
         let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(SEED))?;
-        let keys = EvaluationKeys::generate(&client, job.keys(set)?, &Terminal::new())?;
+        let keys = EvaluationKeys::generate(
+            &client,
+            job.keys(set)?,
+            &TerminalProgress::new().with_lines(),
+        )?;
         let inputs = (0..job.inputs()).map(|i| {
             let one = |k| {
                 let slots = job.slots(SEED + (i * batch + k) as u64, set.slots());
@@ -82,7 +85,12 @@ impl Bench {
         let load = Options::default()
             .with_key_switching(key_switching)
             .with_device(PolyOptions { untuned: true, ..options.clone() });
-        let server = ServerKey::load(device.backend(), &self.keys, &load, &Terminal::new())?;
+        let server = ServerKey::load(
+            device.backend(),
+            &self.keys,
+            &load,
+            &TerminalProgress::new().with_lines(),
+        )?;
         let inputs = self.inputs.iter().map(|batch| server.upload(batch));
         let inputs = inputs.collect::<ckks::Result<Vec<Ciphertexts>>>()?;
         let recording = server.record(|b| {

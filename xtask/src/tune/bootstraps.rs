@@ -1,11 +1,10 @@
 //! Plans of sets of TFHE, measured by gates.
 
 use super::arguments::{Arguments, told};
-use crate::progress::Terminal;
 use crate::record::Milliseconds;
 use anyhow::{Context, Result, bail};
 use girih::contract::{Backend, BootstrapShape, LoadRequest};
-use girih::device::{TunedPlan, TunedPlans};
+use girih::device::{TerminalProgress, TunedPlan, TunedPlans};
 use girih::tfhe::ParameterSet;
 use girih::{Device, DeviceKind, LoadOptions, Progress, Transform};
 use girih_conformance::synthetic::{GateBatch, SyntheticKeys};
@@ -89,7 +88,7 @@ fn measure(
     batch: usize,
     repeat: usize,
 ) -> girih::tfhe::Result<Measurement> {
-    let progress: &dyn Progress = &Terminal::new();
+    let progress: &dyn Progress = &TerminalProgress::new().with_lines();
     let start = Instant::now();
     let keys = SyntheticKeys::new(set.shape().clone(), 1);
     let model = options.clone().by_model();

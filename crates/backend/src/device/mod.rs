@@ -13,6 +13,7 @@ mod specialise;
 mod split_mix;
 #[cfg(target_arch = "wasm32")]
 mod suspension;
+mod terminal;
 pub mod timeline;
 mod tune;
 mod waiting;
@@ -32,6 +33,7 @@ pub use specialise::{SPECIALISE, Specialise};
 pub(crate) use split_mix::SplitMix64;
 #[cfg(target_arch = "wasm32")]
 pub use suspension::{Suspension, can_wait, suspend_by};
+pub use terminal::TerminalProgress;
 pub use tune::{PlanSource, TunedPlan, TunedPlans};
 pub use waiting::{Waiting, at_once, block_on, may_block};
 #[doc(no_inline)]

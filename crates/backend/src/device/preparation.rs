@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use web_time::Instant;
 
 /// What is done before a first result.
@@ -154,10 +155,20 @@ pub fn preparation_times() -> BTreeMap<Preparation, PreparationTime> {
     all().iter().map(|(&what, running)| (what, time(running))).collect()
 }
 
+/// Kinds that threads are at now and that something waits for: since how long without a pause, and
+/// how many were begun in this process.
+pub(super) fn preparations_running() -> Vec<(Preparation, Duration, u64)> {
+    let now = Instant::now();
+    let one = |(&what, running): (&Preparation, &Running)| {
+        let since = running.since.filter(|_| what != Preparation::Specialisation)?;
+        Some((what, now.duration_since(since), running.time.count))
+    };
+    all().iter().filter_map(one).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     /// No other test of this crate begins preparations of these kinds.
     #[test]
@@ -166,6 +177,10 @@ mod tests {
         {
             let _outer = preparing(Preparation::Tuning);
             nap();
+            let running = preparations_running();
+            let tuning = running.iter().find(|(what, ..)| *what == Preparation::Tuning);
+            let &(_, took, count) = tuning.expect("this thread is at it");
+            assert!(took >= Duration::from_millis(30) && count == 1, "{took:?}");
             std::thread::scope(|scope| {
                 let _waits = preparing(Preparation::Keys);
                 for _ in 0..2 {
@@ -178,6 +193,7 @@ mod tests {
             nap();
         }
         nap();
+        assert!(preparations_running().iter().all(|(what, ..)| *what != Preparation::Tuning));
         let times = preparation_times();
         let (tuning, keys) = (times[&Preparation::Tuning], times[&Preparation::Keys]);
         assert_eq!((tuning.count, keys.count), (1, 3));

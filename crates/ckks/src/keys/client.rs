@@ -12,7 +12,7 @@ use crate::{
 use girih_backend::{Preparation, preparing};
 use girih_ring::sampler::Gaussian;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
-use girih_rlwe::{Entropy, KeyId, MaskSeed, Secret, SecretDistribution, SetId};
+use girih_rlwe::{Entropy, Fresh, KeyId, MaskSeed, Secret, SecretDistribution, SetId};
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
@@ -226,6 +226,29 @@ impl ClientKey {
         self.within(1.0).encrypt(values)
     }
 
+    /// [`ClientKey::encrypt`] of many vectors on all cores: a ciphertext for each, in their order.
+    ///
+    /// ```
+    /// # use girih_ckks::{CkksParameters, ClientKey};
+    /// # fn main() -> girih_ckks::Result<()> {
+    /// let client = ClientKey::generate(&CkksParameters::by_name("INSECURE_CKKS_D40_N10")?)?;
+    /// let rows = client.encrypt_many(&[[0.5, -0.25], [0.125, 1.0], [0.0, -1.0]])?;
+    /// assert_eq!(rows.len(), 3);
+    /// assert!((client.decrypt_real(&rows[1])?[0] - 0.125).abs() < 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt`]; if one vector is refused, nothing is encrypted.
+    pub fn encrypt_many<T, V>(&self, vectors: &[V]) -> Result<Vec<Ciphertext>>
+    where
+        T: Copy + Into<Complex64>,
+        V: AsRef<[T]> + Sync,
+    {
+        self.within(1.0).encrypt_many(vectors)
+    }
+
     /// Encrypts at a level of choice, which must have a canonical scale.
     ///
     /// # Errors
@@ -267,14 +290,31 @@ impl ClientKey {
         level: usize,
         magnitude: f64,
     ) -> Result<(Ciphertext, MaskSeed)> {
-        let _encrypting = preparing(Preparation::Encryption);
-        let set = self.set();
-        set.check_level("encryption", level)?;
+        let fresh = self.drawn(plaintext, level)?;
+        self.encrypt_with(plaintext, level, magnitude, &fresh)
+    }
+
+    /// Entropy for one encryption of a plaintext of this key's degree. A key for tests draws in
+    /// turn, so that what is encrypted side by side draws before it is divided among threads.
+    pub(super) fn drawn(&self, plaintext: &Plaintext, level: usize) -> Result<Fresh> {
         let message = plaintext.coefficients();
-        check_degree(set, message)?;
-        let (degree, chain) = (set.degree(), set.chain());
+        self.set().check_level("encryption", level)?;
+        check_degree(self.set(), message)?;
         let inputs: [&[u8]; 2] = [bytemuck::cast_slice(message), &(level as u64).to_le_bytes()];
-        let fresh = self.entropy.fresh("a ciphertext", &inputs)?;
+        Ok(self.entropy.fresh("a ciphertext", &inputs)?)
+    }
+
+    /// Encrypts slots that were checked against `magnitude` with entropy drawn for them.
+    pub(super) fn encrypt_with(
+        &self,
+        plaintext: &Plaintext,
+        level: usize,
+        magnitude: f64,
+        fresh: &Fresh,
+    ) -> Result<(Ciphertext, MaskSeed)> {
+        let _encrypting = preparing(Preparation::Encryption);
+        let (set, message) = (self.set(), plaintext.coefficients());
+        let (degree, chain) = (set.degree(), set.chain());
         let gaussian = Gaussian::new(ERROR_DEVIATION).expect("in the sampler's range");
         let mut stream = fresh.errors.stream(domain::ERRORS, 0);
         let hidden: Zeroizing<Vec<i64>> =

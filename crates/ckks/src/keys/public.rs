@@ -88,6 +88,18 @@ impl PublicKey {
         self.within(1.0).encrypt(values)
     }
 
+    /// [`PublicKey::encrypt`] of many vectors on all cores: a ciphertext for each, in their order.
+    ///
+    /// # Errors
+    /// As [`PublicKey::encrypt`]: those of the first vector that is refused.
+    pub fn encrypt_many<T, V>(&self, vectors: &[V]) -> Result<Vec<Ciphertext>>
+    where
+        T: Copy + Into<Complex64>,
+        V: AsRef<[T]> + Sync,
+    {
+        self.within(1.0).encrypt_many(vectors)
+    }
+
     /// Encrypts an encoded vector at the highest normal level.
     ///
     /// # Errors

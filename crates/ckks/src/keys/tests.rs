@@ -2,7 +2,7 @@ use super::*;
 use crate::host::HostRing;
 use crate::params::{CkksParameters, ERROR_DEVIATION};
 use crate::program::FirstFactor;
-use crate::{Ciphertext, Complex64, published};
+use crate::{Ciphertext, Complex64, SeededCiphertext, published};
 use girih_backend::{NoProgress, Progress};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use switching::SecretLimbs;
@@ -74,6 +74,42 @@ fn what_is_encrypted_is_decrypted_with_the_errors_of_the_model() {
         assert!((rms(errors.iter().copied()) / ERROR_DEVIATION - 1.0).abs() < 0.12);
         assert!((errors.iter().sum::<f64>() / 1024.0).abs() < 0.5);
     }
+}
+
+/// Many at once are the words of one after the other, and what is wrong of the first that is wrong.
+#[test]
+fn many_vectors_encrypt_as_one_by_one() {
+    let set = toy();
+    let vectors: Vec<Vec<f64>> =
+        (0..9).map(|i| (0..64).map(|j| f64::from(i * j) / 512.0).collect()).collect();
+    let (one, many) = (client(&set), client(&set));
+    for level in [2, set.default_level()] {
+        let by_one = |vector: &Vec<f64>| one.within(1.5).encrypt_at(vector, level);
+        let wanted = vectors.iter().map(by_one).collect::<Result<Vec<_>>>().expect("they encrypt");
+        let found = many.within(1.5).encrypt_many_at(&vectors, level).expect("they encrypt");
+        assert!(found == wanted, "other words at level {level}");
+        let by_one = |vector: &Vec<f64>| one.within(1.5).encrypt_seeded_at(vector, level);
+        let wanted = vectors.iter().map(by_one).collect::<Result<Vec<_>>>().expect("they encrypt");
+        let found = many.within(1.5).encrypt_seeded_many_at(&vectors, level).expect("they encrypt");
+        let expand = |x: &SeededCiphertext| x.expand();
+        assert!(found.iter().map(expand).eq(wanted.iter().map(expand)), "seeded, level {level}");
+    }
+    assert!(many.encrypt_many::<f64, Vec<f64>>(&[]).expect("none is none").is_empty());
+    let public = client(&set).public_key().expect("it is made");
+    let found = public.within(1.5).encrypt_many(&vectors).expect("they encrypt");
+    for (found, wanted) in found.iter().zip(&vectors) {
+        let slots = many.decrypt_real(found).expect("its key");
+        assert!(slots.iter().zip(wanted).all(|(s, w)| (s - w).abs() < 1e-4));
+    }
+    let mut wrong = vectors;
+    wrong[3].pop();
+    wrong[5][0] = 2.0;
+    let text = |found: Result<Vec<Ciphertext>>| found.expect_err("must be refused").to_string();
+    let first = many.encrypt(&wrong[3]).expect_err("must be refused").to_string();
+    assert_eq!(text(many.encrypt_many(&wrong)), first);
+    assert_eq!(text(public.encrypt_many(&wrong)), first);
+    // What is refused draws nothing: both keys are where they were.
+    assert!(many.encrypt(&wrong[0]).expect("fits") == one.encrypt(&wrong[0]).expect("fits"));
 }
 
 #[test]

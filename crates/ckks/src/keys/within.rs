@@ -2,7 +2,9 @@
 
 use super::{ClientKey, PublicKey};
 use crate::{Ciphertext, CkksParameters, Error, Plaintext, Result, SeededCiphertext};
+use girih_rlwe::MaskSeed;
 use num_complex::Complex64;
+use rayon::prelude::*;
 
 /// A key that encrypts values up to a declared magnitude: what [`ClientKey::within`] and
 /// [`PublicKey::within`] give.
@@ -67,6 +69,12 @@ impl<'k, K> Within<'k, K> {
     }
 }
 
+/// What becomes of all of them, on all cores, or the first that fails in their order.
+fn all<X: Sync, Y: Send>(of: &[X], one: impl Fn(&X) -> Result<Y> + Sync) -> Result<Vec<Y>> {
+    let made: Vec<Result<Y>> = of.par_iter().map(&one).collect();
+    made.into_iter().collect()
+}
+
 impl ClientKey {
     /// The key for values up to `magnitude`, which everyone may know who sees the ciphertexts.
     ///
@@ -105,6 +113,68 @@ impl Within<'_, ClientKey> {
         level: usize,
     ) -> Result<Ciphertext> {
         self.encrypt_plaintext(&self.encoded(values, level)?, level)
+    }
+
+    /// [`ClientKey::encrypt_many`] of values up to this magnitude.
+    ///
+    /// # Errors
+    /// As [`Within::encrypt`]; if one vector is refused, nothing is encrypted.
+    pub fn encrypt_many<T, V>(&self, vectors: &[V]) -> Result<Vec<Ciphertext>>
+    where
+        T: Copy + Into<Complex64>,
+        V: AsRef<[T]> + Sync,
+    {
+        self.encrypt_many_at(vectors, self.key.set().default_level())
+    }
+
+    /// The same at a level of choice, which must have a canonical scale.
+    ///
+    /// # Errors
+    /// As [`Within::encrypt_many`]; [`Error::Level`].
+    pub fn encrypt_many_at<T, V>(&self, vectors: &[V], level: usize) -> Result<Vec<Ciphertext>>
+    where
+        T: Copy + Into<Complex64>,
+        V: AsRef<[T]> + Sync,
+    {
+        Ok(self.many(vectors, level)?.into_iter().map(|(whole, _)| whole).collect())
+    }
+
+    /// [`Within::encrypt_many_at`] to ciphertexts without masks, as [`Within::encrypt_seeded_at`].
+    ///
+    /// # Errors
+    /// As [`Within::encrypt_many_at`].
+    pub fn encrypt_seeded_many_at<T, V>(
+        &self,
+        vectors: &[V],
+        level: usize,
+    ) -> Result<Vec<SeededCiphertext>>
+    where
+        T: Copy + Into<Complex64>,
+        V: AsRef<[T]> + Sync,
+    {
+        let made = self.many(vectors, level)?.into_iter();
+        Ok(made.map(|(whole, seed)| SeededCiphertext::new(whole, seed)).collect())
+    }
+
+    fn many<T, V>(&self, vectors: &[V], level: usize) -> Result<Vec<(Ciphertext, MaskSeed)>>
+    where
+        T: Copy + Into<Complex64>,
+        V: AsRef<[T]> + Sync,
+    {
+        let encoded = all(vectors, |vector| {
+            let plaintext = self.encoded(vector.as_ref(), level)?;
+            let magnitude = self.checked(self.key.set(), &plaintext, level)?;
+            Ok((plaintext, magnitude))
+        })?;
+        // In their order, so that a key for tests gives the words that it gives one by one.
+        let drawn = |(plaintext, magnitude)| {
+            let fresh = self.key.drawn(&plaintext, level)?;
+            Ok((plaintext, magnitude, fresh))
+        };
+        let drawn = encoded.into_iter().map(drawn).collect::<Result<Vec<_>>>()?;
+        all(&drawn, |(plaintext, magnitude, fresh)| {
+            self.key.encrypt_with(plaintext, level, *magnitude, fresh)
+        })
     }
 
     /// [`ClientKey::encrypt_seeded`] of values up to this magnitude.
@@ -164,6 +234,18 @@ impl Within<'_, PublicKey> {
         let set = self.key.set();
         let scale = set.scale(set.default_level()).expect("normal levels have one");
         self.encrypt_plaintext(&self.key.host().encoder().encode(values, scale)?)
+    }
+
+    /// [`PublicKey::encrypt_many`] of values up to this magnitude.
+    ///
+    /// # Errors
+    /// As [`Within::encrypt`].
+    pub fn encrypt_many<T, V>(&self, vectors: &[V]) -> Result<Vec<Ciphertext>>
+    where
+        T: Copy + Into<Complex64>,
+        V: AsRef<[T]> + Sync,
+    {
+        all(vectors, |vector| self.encrypt(vector.as_ref()))
     }
 
     /// [`PublicKey::encrypt_plaintext`] of slots up to this magnitude.

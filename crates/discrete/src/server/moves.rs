@@ -4,7 +4,7 @@ use super::recordings::{Kind, locked};
 use super::{ServerKey, Wires};
 use crate::keys::batch;
 use crate::{Error, Result};
-use girih_ckks::{Ciphertext, NoiseModel};
+use girih_ckks::{Ciphertext, Complex64, NoiseModel};
 use std::collections::VecDeque;
 
 impl ServerKey {
@@ -14,9 +14,12 @@ impl ServerKey {
     /// As [`ClientKey::encrypt_batch`](crate::ClientKey::encrypt_batch).
     pub fn known<V: AsRef<[u32]>>(&self, numbers: &[V], below: u32) -> Result<Wires> {
         let (key, level) = (self.key_id(), self.set.wire_level());
-        let numbers = batch(&self.set, numbers, below, |slots, magnitude| {
-            let plaintext = self.encoder.encode(slots, self.set.scale())?;
-            Ciphertext::trivial(self.set.ckks(), key, &plaintext, level, magnitude)
+        let numbers = batch(&self.set, numbers, below, |vectors, magnitude| {
+            let one = |slots: &Vec<Complex64>| {
+                let plaintext = self.encoder.encode(slots, self.set.scale())?;
+                Ciphertext::trivial(self.set.ckks(), key, &plaintext, level, magnitude)
+            };
+            vectors.iter().map(one).collect()
         })?;
         self.upload(&numbers)
     }

@@ -1,7 +1,7 @@
 //! Keys of a CKKS example.
 
 use super::common::first::FirstResult;
-use super::common::{Bar, Failure, Options};
+use super::common::{Failure, Options};
 use girih::ckks::KeyRange;
 use girih::ckks::prelude::*;
 use std::sync::OnceLock;
@@ -29,8 +29,8 @@ impl Parties {
             println!("warning: {warning}");
         }
         let client = ClientKey::generate(&set)?;
-        let keys = EvaluationKeys::generate(&client, kinds(&set)?, &Bar::default())?;
-        let server = device.loader().progress(&Bar::default()).load(&keys)?;
+        let keys = EvaluationKeys::generate(&client, kinds(&set)?, &TerminalProgress::new())?;
+        let server = device.loader().progress(&TerminalProgress::new()).load(&keys)?;
         let (device, first_result) = (device.info().name.clone(), OnceLock::new());
         Ok(Self { client, server, device, first_result })
     }

@@ -1,10 +1,8 @@
-//! What every example needs: a device, a progress bar, a record, and an end that says what went
+//! What every example needs: a device, a record, and an end that says what went
 //! wrong. Keys are made in `tfhe.rs` and `ckks.rs` beside this file.
 
-use girih::device::{Device, Progress};
-use indicatif::{ProgressBar, ProgressStyle};
+use girih::device::Device;
 use std::process::ExitCode;
-use std::sync::Mutex;
 
 pub mod first;
 mod output;
@@ -65,26 +63,6 @@ pub fn exit(run: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
-        }
-    }
-}
-
-/// Progress on a terminal; silent elsewhere.
-#[derive(Default)]
-pub struct Bar(Mutex<Option<ProgressBar>>);
-
-impl Progress for Bar {
-    fn report(&self, what: &str, done: usize, total: usize) {
-        let Ok(mut bar) = self.0.lock() else { return };
-        let bar = bar.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("{msg:<40} {bar:30} {percent:>3} %  {eta}");
-            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        bar.set_message(what.to_owned());
-        bar.set_length(total as u64);
-        bar.set_position(done as u64);
-        if done >= total {
-            bar.finish_and_clear();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Keys of a TFHE example.
 
-use super::common::{Bar, Failure, Options};
+use super::common::{Failure, Options};
 use girih::tfhe::prelude::*;
 
 /// The owner of the data and whoever computes, in one program for once.
@@ -30,8 +30,8 @@ impl Parties {
             println!("warning: {warning}");
         }
         let client = ClientKey::generate(&set)?;
-        let keys = more(&client, EvaluationKeys::generate(&client, &Bar::default())?)?;
-        let server = device.loader().progress(&Bar::default()).load(&keys)?;
+        let keys = more(&client, EvaluationKeys::generate(&client, &TerminalProgress::new())?)?;
+        let server = device.loader().progress(&TerminalProgress::new()).load(&keys)?;
         Ok(Self { client, server, device: device.info().name.clone() })
     }
 

@@ -370,7 +370,7 @@ class Pool:
         """``work(server, *arrays)`` on batches of ``size`` rows of arrays that are equally long.
 
         The result is an array of all rows; a tuple or list of arrays where work gives that.
-        ``progress`` hears ("batches", done, total), or is True for a bar of tqdm.
+        ``progress`` hears ("batches", done, total), or is True for a bar.
         """
         if not callable(work):
             raise TypeError(f"work is a function, not {type(work).__name__}")
@@ -492,7 +492,7 @@ def _arrays(batch: Any) -> tuple[Any, ...]:
 
 def _reporter(progress: _progress.Progress | bool | None) -> _progress.Progress:
     if progress is True:
-        return _progress.tqdm()
+        return _progress._shown()
     if progress is None or progress is False:
         return lambda what, done, total: None
     if not callable(progress):

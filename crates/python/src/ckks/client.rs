@@ -72,17 +72,15 @@ fn vectors(
     Ok((entries.chunks_exact(length).map(padded).collect(), lead.to_vec()))
 }
 
-/// Encrypts each vector.
+/// Encrypts vectors, all that there are at once.
 fn encrypted(
     py: Python<'_>,
     values: &Bound<'_, PyAny>,
     slots: Option<usize>,
-    encrypt: impl Fn(&[Complex64]) -> ckks::Result<Ciphertext> + Send + 'static,
+    encrypt: impl FnOnce(&[Vec<Complex64>]) -> ckks::Result<Vec<Ciphertext>> + Send + 'static,
 ) -> PyResult<CkksCiphertexts> {
     let (vectors, lead) = vectors(values, slots)?;
-    let batch = wait(py, move || {
-        vectors.iter().map(|vector| encrypt(vector)).collect::<ckks::Result<Vec<_>>>()
-    })?;
+    let batch = wait(py, move || encrypt(&vectors))?;
     Ok(CkksCiphertexts::new(lead, Store::Host(Arc::new(batch))))
 }
 
@@ -182,9 +180,9 @@ impl CkksClientKey {
         magnitude: f64,
     ) -> PyResult<CkksCiphertexts> {
         let key = Arc::clone(&self.0);
-        encrypted(py, values, slots, move |vector| match level {
-            None => key.within(magnitude).encrypt(vector),
-            Some(level) => key.within(magnitude).encrypt_at(vector, level),
+        encrypted(py, values, slots, move |vectors| match level {
+            None => key.within(magnitude).encrypt_many(vectors),
+            Some(level) => key.within(magnitude).encrypt_many_at(vectors, level),
         })
     }
 
@@ -297,7 +295,7 @@ impl CkksPublicKey {
         magnitude: f64,
     ) -> PyResult<CkksCiphertexts> {
         let key = Arc::clone(&self.0);
-        encrypted(py, values, slots, move |vector| key.within(magnitude).encrypt(vector))
+        encrypted(py, values, slots, move |vectors| key.within(magnitude).encrypt_many(vectors))
     }
 
     /// The key as bytes that end with a checksum.
