@@ -11,7 +11,7 @@ BITS, VECTORS = "INSECURE_TOY", "INSECURE_CKKS_D40_N10"
 
 # ANCHOR: gates
 client = girih.ClientKey.generate(BITS)           # STD128 for real ones
-keys = client.evaluation_keys()                   # progress=True shows bars of tqdm
+keys = client.evaluation_keys()                   # progress=True shows how far it is
 server = girih.ServerKey(keys, device="cpu")
 
 a, b = client.encrypt([0, 0, 1, 1]), client.encrypt([0, 1, 0, 1])
