@@ -118,7 +118,7 @@ impl IntegerServerKey {
     }
 
     /// Lets `progress` hear of operations from now on: called with ("look-ups", done, total). True
-    /// shows bars of tqdm, None ends it. What it raises ends the operation.
+    /// shows how far it is, None ends it. What it raises ends the operation.
     #[pyo3(signature = (progress = None))]
     fn report_to(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let progress = listener(py, progress)?.map(Bound::unbind);
