@@ -115,18 +115,7 @@ impl Operands {
     }
 
     fn right(&self, op: IntegerOperation) -> Vec<u128> {
-        let of = |i: usize| {
-            let (a, b) = (self.a[i], self.b[i]);
-            match op {
-                IntegerOperation::Add64 => a.wrapping_add(b),
-                IntegerOperation::Mul64 => a.wrapping_mul(b),
-                IntegerOperation::Div64 => a.checked_div(b).unwrap_or(u64::MAX),
-                IntegerOperation::Cmp64 => u64::from(a < b),
-                IntegerOperation::Select64 if self.condition[i] => a,
-                IntegerOperation::Select64 => b,
-                IntegerOperation::Bitand64 | IntegerOperation::Compress64 => a & b,
-            }
-        };
+        let of = |i: usize| op.of(self.a[i], self.b[i], self.condition[i]);
         (0..self.a.len()).map(of).map(u128::from).collect()
     }
 }

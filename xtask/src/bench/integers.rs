@@ -58,16 +58,8 @@ impl Operands {
     }
 
     fn want(&self, op: IntegerOperation) -> Vec<u128> {
-        let of = |(i, (&a, &b)): (usize, (&u64, &u64))| match op {
-            IntegerOperation::Add64 => a.wrapping_add(b),
-            IntegerOperation::Mul64 => a.wrapping_mul(b),
-            IntegerOperation::Div64 => a.checked_div(b).unwrap_or(u64::MAX),
-            IntegerOperation::Cmp64 => u64::from(a < b),
-            IntegerOperation::Select64 if self.condition[i] => a,
-            IntegerOperation::Select64 => b,
-            IntegerOperation::Bitand64 | IntegerOperation::Compress64 => a & b,
-        };
-        self.a.iter().zip(&self.b).enumerate().map(of).map(u128::from).collect()
+        let of = |i: usize| op.of(self.a[i], self.b[i], self.condition[i]);
+        (0..self.a.len()).map(of).map(u128::from).collect()
     }
 }
 

@@ -72,6 +72,21 @@ pub enum IntegerOperation {
     Compress64,
 }
 
+impl IntegerOperation {
+    /// What it makes of `a`, `b` and a condition, in the plain.
+    pub fn of(self, a: u64, b: u64, condition: bool) -> u64 {
+        match self {
+            Self::Add64 => a.wrapping_add(b),
+            Self::Mul64 => a.wrapping_mul(b),
+            Self::Div64 => a.checked_div(b).unwrap_or(u64::MAX),
+            Self::Cmp64 => u64::from(a < b),
+            Self::Select64 if condition => a,
+            Self::Select64 => b,
+            Self::Bitand64 | Self::Compress64 => a & b,
+        }
+    }
+}
+
 /// Operations of CKKS sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CkksOperation {

@@ -7,11 +7,14 @@ pub struct Arguments {
     /// The device: cpu, wgpu:0, wgpu:llvmpipe, cuda:0, or auto for the fastest real one.
     #[arg(long, env = "GIRIH_DEVICE", default_value = "auto")]
     pub device: String,
-    /// The parameter sets, of TFHE or CKKS, by name, commas between them.
+    /// The parameter sets, of TFHE or CKKS, by name, commas between them; or one of TFHE and one of
+    /// numbers in slots, such as TFHERS_2_2_GROUP_2,DISCRETE_4: from how many elements on the
+    /// second is faster.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "STD128")]
     pub set: Vec<String>,
     /// What plans of CKKS sets are measured by: multiply, bootstrap and others of `bench --help`
-    /// [default: multiply].
+    /// [default: multiply]; of two engines of integers add64, mul64, div64, cmp64, select64 or
+    /// bitand64.
     #[arg(long)]
     pub op: Option<bench::Operation>,
     /// Messages that share a ciphertext (r), 1 to 16 [default: the set's own].

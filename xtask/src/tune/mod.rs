@@ -1,7 +1,9 @@
-//! `cargo xtask tune`: measures the plans that a device lists for a set and keeps the fastest.
+//! `cargo xtask tune`: measures the plans that a device lists for a set and keeps the fastest, and
+//! where integers over numbers in slots become faster than over TFHE.
 
 pub mod arguments;
 mod bootstraps;
+mod crossover;
 
 pub use arguments::Arguments;
 
@@ -16,6 +18,19 @@ use std::path::Path;
 pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.repeat == 0 || arguments.batch == Some(0) {
         bail!("--repeat and --batch must be at least 1");
+    }
+    if let Some(pair) = crossover::Pair::find(arguments)? {
+        if let Some(json) = &arguments.json {
+            record::check_file("--json", json)?;
+        }
+        let device = Device::open(&arguments.device)?;
+        let say = record::speaker(arguments.json.as_deref());
+        say(format!("device    {} ({})", device.info().id, device.info().name));
+        let (measured, right) = crossover::run(arguments, &device, &pair, &say)?;
+        if let Some(json) = &arguments.json {
+            record::write_json(json, &measured.into())?;
+        }
+        return Ok(right);
     }
     let sets = arguments.set.iter().map(|name| Set::find(arguments, name));
     let sets = sets.collect::<Result<Vec<_>>>()?;
