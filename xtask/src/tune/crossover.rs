@@ -3,10 +3,10 @@
 
 use super::Arguments;
 use crate::bench::{IntegerOperation, Operation, name, seed_bytes};
-use crate::progress::Terminal;
 use crate::record::{self, Milliseconds};
 use anyhow::{Context, Result, bail, ensure};
 use girih::Device;
+use girih::device::TerminalProgress;
 use girih::discrete::{self, DiscreteParameters};
 use girih::integer::{Engine, FheBool, FheUint, Integers};
 use girih::tfhe::{self, ParameterSet};
@@ -175,9 +175,10 @@ struct Timed {
 
 fn over_tfhe(device: &Device, set: &ParameterSet) -> Result<Side<tfhe::ServerKey>> {
     let client = tfhe::ClientKey::generate_seeded_for_tests(set, seed_bytes(SEED))?;
-    let keys = tfhe::EvaluationKeys::generate(&client, &Terminal::new())?;
+    let keys = tfhe::EvaluationKeys::generate(&client, &TerminalProgress::new())?;
     let options = girih::LoadOptions::default();
-    let server = tfhe::ServerKey::load(device.backend(), &keys, &options, &Terminal::new())?;
+    let server =
+        tfhe::ServerKey::load(device.backend(), &keys, &options, &TerminalProgress::new())?;
     let integers = Integers::new(server)?;
     let ready = |server: &tfhe::ServerKey| Ok(server.engine().settle().map(drop)?);
     Ok(Side { client, integers, ready })
@@ -185,9 +186,10 @@ fn over_tfhe(device: &Device, set: &ParameterSet) -> Result<Side<tfhe::ServerKey
 
 fn in_slots(device: &Device, set: &DiscreteParameters) -> Result<Side<discrete::ServerKey>> {
     let client = discrete::ClientKey::generate_seeded_for_tests(set, seed_bytes(SEED))?;
-    let keys = discrete::EvaluationKeys::generate(&client, &Terminal::new())?;
+    let keys = discrete::EvaluationKeys::generate(&client, &TerminalProgress::new())?;
     let options = Default::default();
-    let server = discrete::ServerKey::load(device.backend(), &keys, &options, &Terminal::new())?;
+    let server =
+        discrete::ServerKey::load(device.backend(), &keys, &options, &TerminalProgress::new())?;
     let integers = Integers::new(server)?;
     let ready = |server: &discrete::ServerKey| Ok(server.ckks().engine().settle().map(drop)?);
     Ok(Side { client, integers, ready })
