@@ -38,8 +38,10 @@ enum Row {
     Helr,
     /// The transformer block of the examples, as it is used.
     Transformer,
-    /// ResNet-20 on 8 images.
+    /// ResNet-20 on 8 images, as it is used.
     Resnet20,
+    /// The same with `--warm`, which waits for the kernels that run fastest.
+    Resnet20Warm,
     /// One gate of STD128.
     Gate,
 }
@@ -51,7 +53,7 @@ impl Row {
             return vec![Self::Bootstrap, Self::Gate];
         }
         use Row::*;
-        vec![Bootstrap, FourCores, Helr, Transformer, Resnet20, Gate]
+        vec![Bootstrap, FourCores, Helr, Transformer, Resnet20, Resnet20Warm, Gate]
     }
 
     fn name(self) -> String {
@@ -70,7 +72,10 @@ impl Row {
                 [&["example", "helr"][..], &size].concat()
             }
             Self::Transformer => vec!["example", "transformer", "--full"],
-            Self::Resnet20 => vec!["example", "resnet20", "--full", "--images", "8", "--warm"],
+            Self::Resnet20 => vec!["example", "resnet20", "--full", "--images", "8"],
+            Self::Resnet20Warm => {
+                vec!["example", "resnet20", "--full", "--images", "8", "--warm"]
+            }
             Self::Gate => vec!["bench", "--set", "STD128", "--batch", "1", "--repeat", "1"],
         };
         words.extend(["--device", device]);
