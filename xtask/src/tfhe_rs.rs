@@ -9,7 +9,8 @@ pub struct Arguments {
     /// Run nothing: print when the tests last passed, on what, and what they took.
     #[arg(long)]
     last: bool,
-    /// Compare all pairs of four bits and random ones up to 128 bits as well: hours on two cores.
+    /// Compare all pairs of four bits and random ones up to 128 bits as well: half an hour on two
+    /// cores.
     #[arg(long)]
     exhaustive: bool,
 }
