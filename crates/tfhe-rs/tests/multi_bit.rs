@@ -28,13 +28,13 @@ fn sums_and_products(parameters: MultiBitPBSParameters, grouping: usize) {
 }
 
 #[test]
-#[ignore = "a minute, last run on 2026-11-26: cargo xtask tfhe-rs --exhaustive"]
+#[ignore = "a minute, last run on 2026-11-27: cargo xtask tfhe-rs --exhaustive"]
 fn pairs() {
     sums_and_products(GROUP_2, 2);
 }
 
 #[test]
-#[ignore = "a minute, last run on 2026-11-26: cargo xtask tfhe-rs --exhaustive"]
+#[ignore = "a minute, last run on 2026-11-27: cargo xtask tfhe-rs --exhaustive"]
 fn triples() {
     sums_and_products(GROUP_3, 3);
 }
