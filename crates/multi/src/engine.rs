@@ -329,10 +329,13 @@ impl BootstrapDevice for MultiEngine {
         }
     }
 
-    /// Until the last of them is ready.
+    /// Until the last of them is ready. Units are the members' own, so each counts in what a long
+    /// list takes it, which is as long for all.
     fn time_of(&self, bootstrappings: usize) -> f64 {
-        let counts = self.shares.split(bootstrappings, 0);
-        let times = self.members.iter().zip(counts).map(|(member, count)| member.time_of(count));
+        let split = |count| self.shares.split(count, 0);
+        let counts = split(bootstrappings).into_iter().zip(split(self.pipelining().part));
+        let times = self.members.iter().zip(counts);
+        let times = times.map(|(member, (own, long))| member.time_of(own) / member.time_of(long));
         times.fold(0.0, f64::max)
     }
 

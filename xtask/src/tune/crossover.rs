@@ -316,8 +316,9 @@ mod tests {
         let (found, runs) = all.split_last().expect("not empty");
         assert_eq!((&runs[0]["engine"], &runs[0]["elements"]), (&"slots".into(), &1024.into()));
         let limit = runs[0]["ms"]["median"].as_f64().expect("a time");
-        let count = found["from_elements"].as_u64().expect("slots win on a thousand elements");
-        let at = runs.iter().find(|m| m["engine"] == "tfhe" && m["elements"] == count);
-        assert!(at.expect("it was measured")["ms"]["median"].as_f64() > Some(limit));
+        // Whatever a busy machine measures, what is found follows from it.
+        let above = |m: &&serde_json::Value| m["ms"]["median"].as_f64() > Some(limit);
+        let least = runs[1..].iter().filter(above).filter_map(|m| m["elements"].as_u64()).min();
+        assert_eq!(found["from_elements"].as_u64(), least);
     }
 }

@@ -251,9 +251,9 @@ impl<const BITS: u32> FheUint<BITS> {
     /// advantage above 2^-`log2_distance` (the statistical distance, of each; TFHE-rs takes 128
     /// where nothing is said). Of a power of two they are uniform.
     ///
-    /// That many bits more than `bound` has are drawn for each number, as its lower digits under
-    /// this seed, and multiplied by `bound`: numbers of one seed and different bounds depend on
-    /// each other.
+    /// About `log2_distance` bits more than `bound` has are drawn for each number, the same as its
+    /// lower digits under this seed, and multiplied by `bound`: numbers of one seed and different
+    /// bounds depend on each other.
     ///
     /// # Errors
     /// As [`FheUint::generate_oblivious_pseudo_random`], and

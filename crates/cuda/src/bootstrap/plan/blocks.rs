@@ -91,8 +91,8 @@ impl Planner<'_> {
         let step = (part / items).max(geometry.team).max(32);
         let orbits = shape.levels() * (products / blocks).next_multiple_of(32);
         // Of 256 products half as many threads are no slower, and a multiprocessor has room for
-        // twice the blocks. Pairs of indices need all of them, and fewer registers each; groups of
-        // four were slower either way.
+        // twice the blocks. Pairs of indices need all of them, and fewer registers each. Groups of
+        // four were slower with half.
         let is_of_pairs = shape.grouping == 2;
         let halved = blocks > 2 && products == 256 && matches!(shape.grouping, 1 | 3);
         let threads = (if halved { products / 2 } else { products })
