@@ -2,7 +2,7 @@
 
 use crate::error::{Result, mismatch};
 use crate::netlist::Netlist;
-use crate::optimise::{Instruction, Output, Program, Source};
+use crate::optimise::{Form, Instruction, Output, Program, Source};
 use girih_backend::Transform;
 use girih_tfhe::{NoiseModel, ParameterSet};
 
@@ -75,16 +75,17 @@ impl Circuit {
             ));
         }
         let model = model(set);
-        let margin = 2f64.powi(set.shape().log2_stored_modulus() as i32 - 3);
+        let reader = Reader { set, model };
         let bit = model.variance_of_bits();
-        let failure = |variance| model.log2_failure_input(margin, f64::from(variance) * bit);
-        let budget =
-            (3..=MOST_VARIANCE).take_while(|&v| failure(v) <= max_log2_failure).last().unwrap_or(2);
+        let failure = |(variance, weight)| reader.log2_failure(f64::from(variance), weight, bit);
+        let [two, others @ ..] = Form::NORMS;
+        let admitted = others.into_iter().take_while(|&norms| failure(norms) <= max_log2_failure);
+        let (budget, _) = admitted.last().unwrap_or(two);
         let program = Program::new(netlist, budget);
-        let failures = program.levels.iter().flatten().map(|i| failure(i.variance));
+        let failures = program.levels.iter().flatten().map(|i| failure((i.variance, i.weight)));
         let log2_failure = failures.fold(f64::NEG_INFINITY, log2_sum);
         let (input_bits, gates) = (netlist.input_bits(), netlist.gate_count());
-        let (set, log2_bound) = (set.clone(), max_log2_failure.max(failure(2)));
+        let (set, log2_bound) = (set.clone(), max_log2_failure.max(failure(two)));
         Ok(Self { set, program, input_bits, gates, log2_failure, log2_bound, model })
     }
 
@@ -176,9 +177,6 @@ fn model(set: &ParameterSet) -> NoiseModel {
     NoiseModel::with_transform(set, Transform::Fft)
 }
 
-/// Four operands without a core, or two of a core beside two of weight 2.
-const MOST_VARIANCE: u32 = 10;
-
 /// log2(2^a + 2^b).
 fn log2_sum(a: f64, b: f64) -> f64 {
     let (low, high) = (a.min(b), a.max(b));
@@ -186,5 +184,22 @@ fn log2_sum(a: f64, b: f64) -> f64 {
         high
     } else {
         high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E
+    }
+}
+
+/// How often a bootstrapping reads a sum of bits wrongly.
+pub(crate) struct Reader<'a> {
+    pub set: &'a ParameterSet,
+    pub model: NoiseModel,
+}
+
+impl Reader<'_> {
+    /// log2 of it where squared weights sum up to `squares`, weights without their signs to
+    /// `weight` and the error of every bit has `variance`; the margin is q/8.
+    pub fn log2_failure(&self, squares: f64, weight: u32, variance: f64) -> f64 {
+        let log2_q = self.set.shape().log2_stored_modulus();
+        let shared = self.model.shared_at_most(log2_q, variance).powi(2).min(variance);
+        let sum = squares * (variance - shared) + f64::from(weight).powi(2) * shared;
+        self.model.log2_failure_input(2f64.powi(log2_q as i32 - 3), sum)
     }
 }

@@ -1,7 +1,7 @@
 //! Running a circuit on a device: a level is one list of jobs over ciphertexts that stay there.
 
 use crate::bits::EncryptedBits;
-use crate::circuit::Circuit;
+use crate::circuit::{Circuit, Reader};
 use crate::error::{Result, mismatch};
 use crate::optimise::{Instruction, Output, Source};
 use crate::report::{LevelTime, Report};
@@ -126,18 +126,21 @@ impl Circuit {
         self.run(server, inputs, inputs.len() / self.input_bits() * self.set.packing(), progress)
     }
 
+    fn reader(&self) -> Reader<'_> {
+        Reader { set: &self.set, model: self.model }
+    }
+
     /// Refuses inputs of which some bootstrapping would be wrong too often: those with larger
     /// errors
     /// than fresh or bootstrapped bits have.
     fn check_inputs(&self, variance: f64) -> Result<()> {
-        let log2_q = self.set.shape().log2_stored_modulus();
         if variance <= self.model.variance_of_bits() {
             return Ok(());
         }
-        let most = self.program.levels.iter().flatten().map(|i| i.variance).max().unwrap_or(0);
-        let margin = 2f64.powi(log2_q as i32 - 3);
-        let log2_failure = self.model.log2_failure_input(margin, f64::from(most) * variance);
-        if most > 0 && log2_failure > self.log2_bound {
+        let norms = self.program.levels.iter().flatten().map(|i| (i.variance, i.weight)).max();
+        let Some((squares, weight)) = norms else { return Ok(()) };
+        let log2_failure = self.reader().log2_failure(f64::from(squares), weight, variance);
+        if log2_failure > self.log2_bound {
             let what =
                 "a circuit on inputs with larger errors than fresh or bootstrapped bits have"
                     .into();
@@ -157,7 +160,9 @@ impl Circuit {
         };
         // Masks are random: their first words tell ciphertexts apart or say where to look closer.
         let masked = |c: &[u32]| c[..len.min(8)].iter().any(|&word| word != 0);
-        let mut worst = 0.0;
+        let reader = self.reader();
+        let bit = self.model.variance_of_bits().max(ciphertexts.variance());
+        let mut log2_failure = f64::NEG_INFINITY;
         for instruction in self.program.levels.iter().flatten() {
             let read: Vec<(u32, f64)> = instruction
                 .operands
@@ -182,14 +187,13 @@ impl Circuit {
                     }
                 }
                 if added > 0.0 {
-                    worst = f64::max(worst, f64::from(instruction.variance) + added);
+                    let squares = f64::from(instruction.variance) + added;
+                    let found = reader.log2_failure(squares, instruction.weight, bit);
+                    log2_failure = log2_failure.max(found);
                 }
             }
         }
-        let margin = 2f64.powi(self.set.shape().log2_stored_modulus() as i32 - 3);
-        let bit = self.model.variance_of_bits().max(ciphertexts.variance());
-        let log2_failure = self.model.log2_failure_input(margin, worst * bit);
-        if worst > 0.0 && log2_failure > self.log2_bound {
+        if log2_failure > self.log2_bound {
             let what =
                 "a circuit that adds up two inputs which are one ciphertext (encrypt it twice)";
             let (what, log2_bound) = (what.into(), self.log2_bound);

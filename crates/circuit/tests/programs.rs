@@ -234,7 +234,8 @@ fn circuits_keep_to_the_bound_of_their_set() {
         (new.bootstraps(), new.log2_failure()),
         (by_default.bootstraps(), by_default.log2_failure())
     );
-    assert!(by_default.log2_failure() < -127.0 && by_default.bootstraps() > wider.bootstraps());
+    // Each of its bootstrappings fails with 2^-130.8.
+    assert!(by_default.log2_failure() < -125.0 && by_default.bootstraps() > wider.bootstraps());
     // The f64 transform's error of G4 is in it.
     let g4 = ParameterSet::by_name("G4").expect("built in");
     let circuit = Circuit::with_log2_failure(&netlist, &g4, -200.0).expect("has inputs");

@@ -311,7 +311,7 @@ fn warnings_are_of_security_and_of_failures() {
         let expected = usize::from(set.name() == "M1") + usize::from(set.name() == "G1_BASE512");
         assert_eq!(set.warnings().len(), expected, "{set}: {:?}", set.warnings());
     }
-    assert!(set("G1_BASE512").warnings()[0].contains("fails with probability 2^-26.2"));
+    assert!(set("G1_BASE512").warnings()[0].contains("fails with probability 2^-25.8"));
 }
 
 #[test]

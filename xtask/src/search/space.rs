@@ -256,10 +256,10 @@ fn switches(arguments: &Arguments, estimates: &mut Estimates, torus: bool) -> Ve
 fn log2_failure(arguments: &Arguments, set: &ParameterSet) -> f64 {
     let model = NoiseModel::with_transform(set, Transform::Fft);
     match arguments.message {
-        Purpose::Gate => model.log2_failure_of_one_key(0.125, &[1, 1]),
+        Purpose::Gate => model.log2_failure_of(0.125, &[1, 1]),
         Purpose::LookUp(bits) => {
             let margin = 0.25 / f64::from(1u32 << bits);
-            model.log2_failure_of_one_key(margin, &[arguments.norm as i32])
+            model.log2_failure_of(margin, &[arguments.norm as i32])
         }
     }
 }

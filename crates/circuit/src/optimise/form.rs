@@ -17,7 +17,8 @@
 //! What limits this is noise. In units in which the window's margin is q/8, a core bit has weight
 //! 1, a parity bit beside a core weight 2, and without a core weight 1; the sum of squares is the
 //! form's [`Form::variance`] in units of that of one bootstrapped ciphertext. A two-input gate has
-//! 2, a majority 3, `a XOR b XOR c XOR d` 4, `a XOR (b AND c)` 6.
+//! 2, a majority 3, `a XOR b XOR c XOR d` 4, `a XOR (b AND c)` 6. What all results of one key share
+//! comes with the square of the sum of the weights instead ([`Form::weight`]).
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -42,6 +43,17 @@ pub(crate) struct Form {
 }
 
 impl Form {
+    /// Variance and weight of all forms, the quietest first.
+    pub const NORMS: [(u32, u32); 6] = [(2, 2), (3, 3), (4, 4), (6, 4), (7, 5), (10, 6)];
+
+    /// Sum of the weights without their signs, where the margin is q/8.
+    pub fn weight(self) -> u32 {
+        match self.core {
+            0 => self.parity.count_ones(),
+            core => core.count_ones() + 2 * self.parity.count_ones(),
+        }
+    }
+
     /// Sum of squared weights, where the margin is q/8.
     pub fn variance(self) -> u32 {
         match self.core {
@@ -117,6 +129,9 @@ mod tests {
         // majority: 4 triples, 8 negations of which half are inverses, without or with the fourth.
         // Each with its inverse.
         assert_eq!(FORMS.len(), 2 * (11 + 6 * 4 * 4 + 4 * 4 * 2));
+        let norms: std::collections::BTreeSet<_> =
+            FORMS.values().map(|form| (form.variance(), form.weight())).collect();
+        assert_eq!(norms.into_iter().collect::<Vec<_>>(), Form::NORMS);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod graph;
 mod schedule;
 
 pub(crate) use cut::Cut;
-pub(crate) use form::VARIABLES;
+pub(crate) use form::{Form, VARIABLES};
 pub(crate) use graph::{Graph, Literal, Node};
 pub(crate) use schedule::{Instruction, Output, Program, Source};
 

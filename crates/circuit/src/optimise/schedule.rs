@@ -27,6 +27,8 @@ pub(crate) struct Instruction {
     pub slot: u32,
     /// Sum of squared weights where the margin is q/8.
     pub variance: u32,
+    /// Sum of the weights without their signs.
+    pub weight: u32,
 }
 
 /// Where an output bit is when all levels have run.
@@ -163,7 +165,14 @@ fn instruction(cell: &Cell<'_>, placed: &[Option<Placed>], slot: u32) -> (Instru
         operands[i] = (place.source, weight);
     }
     (
-        Instruction { operands, quarters, xor: form.core == 0, slot, variance: form.variance() },
+        Instruction {
+            operands,
+            quarters,
+            xor: form.core == 0,
+            slot,
+            variance: form.variance(),
+            weight: form.weight(),
+        },
         inverted,
     )
 }

@@ -50,43 +50,47 @@ pub(super) fn default_bound(set: &ParameterSet) -> f64 {
     NoiseModel::with_transform(set, Transform::Fft).default_bound()
 }
 
-/// Variance of a weighted sum: errors of different ciphertexts are independent, and one that comes
-/// several times counts with the sum of its weights. The largest over the batch.
+/// Variance of a weighted sum: what errors of different ciphertexts have for themselves is
+/// independent, and what results of one key share adds up; a ciphertext that comes several times
+/// counts with the sum of its weights. The largest over the batch.
 pub(super) fn of_sum(terms: &[(&LweCiphertexts, i64)]) -> f64 {
     let inputs: Vec<&LweCiphertexts> = terms.iter().map(|(c, _)| *c).collect();
     let weights: Vec<f64> = terms.iter().map(|(_, w)| *w as f64).collect();
     let variances: Vec<f64> = inputs.iter().map(|c| c.variance).collect();
     let same = |i: usize, j: usize, c: usize| inputs[i].same(inputs[j], c);
-    largest_variance(inputs[0].len(), &variances, &weights, &same)
+    let model = NoiseModel::new(&inputs[0].set);
+    let of =
+        |terms: &[(f64, f64)]| model.variance_of_sum(inputs[0].log2_modulus, terms.iter().copied());
+    largest_variance(inputs[0].len(), &variances, &weights, &same, &of)
 }
 
 /// The largest variance over a batch of `len` weighted sums; `same(i, j, c)` says whether terms i
-/// and j of sum c are one ciphertext.
+/// and j of sum c are one ciphertext, and `of` has the variance of a sum of different ones, given
+/// as weights and variances.
 pub(crate) fn largest_variance(
     len: usize,
     variances: &[f64],
     weights: &[f64],
     same: &dyn Fn(usize, usize, usize) -> bool,
+    of: &dyn Fn(&[(f64, f64)]) -> f64,
 ) -> f64 {
-    let plain: f64 = variances.iter().zip(weights).map(|(v, w)| v * w * w).sum();
-    let terms = weights.len();
+    let terms: Vec<(f64, f64)> = weights.iter().copied().zip(variances.iter().copied()).collect();
+    let plain = of(&terms);
     let mut largest: f64 = if len == 0 { plain } else { 0.0 };
     for c in 0..len {
         let first = |i: usize| (0..i).find(|&j| same(j, i, c)).unwrap_or(i);
-        let firsts: Vec<usize> = (0..terms).map(first).collect();
+        let firsts: Vec<usize> = (0..terms.len()).map(first).collect();
         if firsts.iter().enumerate().all(|(i, &f)| i == f) {
             largest = largest.max(plain);
             continue;
         }
-        let weight = |i: usize| (i..terms).filter(|&j| firsts[j] == i).map(|j| weights[j]).sum();
-        let merged: f64 = (0..terms)
+        let weight =
+            |i: usize| (i..terms.len()).filter(|&j| firsts[j] == i).map(|j| weights[j]).sum();
+        let merged: Vec<(f64, f64)> = (0..terms.len())
             .filter(|&i| firsts[i] == i)
-            .map(|i| {
-                let weight: f64 = weight(i);
-                variances[i] * weight * weight
-            })
-            .sum();
-        largest = largest.max(merged);
+            .map(|i| (weight(i), variances[i]))
+            .collect();
+        largest = largest.max(of(&merged));
     }
     largest
 }
@@ -104,8 +108,10 @@ pub(crate) fn check_variance(what: &'static str, variance: f64) -> Result<()> {
 
 impl LweCiphertexts {
     /// Variance of the error of any message of the batch, in units of its modulus, as the noise
-    /// model has it: 3.19 squared when fresh, what a bootstrapping leaves after one, weights
-    /// squared times as much in sums. Errors of different ciphertexts are taken for independent.
+    /// model has it: 3.19 squared when fresh, what a bootstrapping leaves after one, and in sums
+    /// weights squared times as much, with what results of one key share
+    /// ([`NoiseModel::variance_of_sum`]). All else in errors of different ciphertexts is taken for
+    /// independent.
     pub fn variance(&self) -> f64 {
         self.variance
     }
@@ -185,9 +191,11 @@ mod tests {
 
     #[test]
     fn what_comes_twice_counts_with_the_sum_of_its_weights() {
+        let independent = |terms: &[(f64, f64)]| terms.iter().map(|(w, v)| w * w * v).sum();
         let variance = |weights: &[f64], pairs: &[(usize, usize)]| {
             let variances = vec![1.0; weights.len()];
-            largest_variance(3, &variances, weights, &|i, j, c| c == 1 && pairs.contains(&(i, j)))
+            let same = |i, j, c| c == 1 && pairs.contains(&(i, j));
+            largest_variance(3, &variances, weights, &same, &independent)
         };
         assert_eq!(variance(&[1.0, 1.0], &[]), 2.0);
         assert_eq!(variance(&[1.0, 1.0], &[(0, 1)]), 4.0);
@@ -195,8 +203,9 @@ mod tests {
         assert_eq!(variance(&[1.0, 1.0, 1.0], &[(0, 1), (0, 2), (1, 2)]), 9.0);
         // Where they cancel, the other sums of the batch have the largest error.
         assert_eq!(variance(&[1.0, -1.0], &[(0, 1)]), 2.0);
-        let all =
-            |len, weights: &[f64]| largest_variance(len, &[1.0, 1.0], weights, &|_, _, _| true);
+        let all = |len, weights: &[f64]| {
+            largest_variance(len, &[1.0, 1.0], weights, &|_, _, _| true, &independent)
+        };
         assert_eq!([all(1, &[1.0, -1.0]), all(0, &[1.0, -3.0])], [0.0, 10.0]);
     }
 }

@@ -334,8 +334,10 @@ impl LargeParameters {
         let (wide, terms) =
             (Self::log2_product(log2_modulus), 4.0 * self.rounds(log2_modulus).len() as f64 + 3.0);
         let model = self.model(gadget, transform);
-        let sigma =
-            model.sigma_out_at(wide) * terms.sqrt() / f64::from(1u32 << (wide - log2_modulus));
+        // All are results of one key with weight 1: what they share adds up.
+        let shared = model.covariance_out_at(wide);
+        let variance = terms * (model.variance_out_at(wide) - shared) + terms * terms * shared;
+        let sigma = variance.sqrt() / f64::from(1u32 << (wide - log2_modulus));
         sigma.hypot(model.sigma_rounding())
     }
 
@@ -466,7 +468,7 @@ impl LargeParameters {
             // Two bootstrappings, under the modulus of a rotation.
             let first =
                 self.model(gadget(log2_modulus + 1)?, transform).sigma_out_at(log2_modulus + 1);
-            return Ok(noise::log2_beyond(self.beta() as f64, sigma_input.hypot(first)));
+            return Ok(self.log2_beyond_beta(&[sigma_input, first], log2_modulus + 1, transform));
         }
         let plan = self.gadget_plan(operation, log2_modulus, transform, usable)?;
         // A product with the sign sees the sign's own error beside that of
@@ -474,11 +476,10 @@ impl LargeParameters {
         let sign_sigma = self.sigma_sign(operation, transform);
         let (mut sigma, mut failure) = (sigma_input, f64::NEG_INFINITY);
         for round in &plan.rounds {
-            let seen = sigma.hypot(sign_sigma);
-            failure = log2_sum(
-                failure,
-                self.log2_misread(seen, round.decide, round.log2_modulus, transform),
-            );
+            let first = self.model(round.decide, transform).sigma_out_at(round.log2_modulus);
+            let seen = [sigma, sign_sigma, first];
+            failure =
+                log2_sum(failure, self.log2_beyond_beta(&seen, round.log2_modulus, transform));
             sigma = self.sigma_switched(round.read, round.log2_modulus, transform);
         }
         // What is left is read by a bootstrapping of this operation, or is itself handed out where
@@ -486,10 +487,30 @@ impl LargeParameters {
         let reads_last = matches!(operation, LargeOperation::Sign | LargeOperation::Relu)
             || plan.rounds.is_empty();
         if reads_last {
+            let seen = [sigma, sign_sigma];
             failure =
-                log2_sum(failure, noise::log2_beyond(self.beta() as f64, sigma.hypot(sign_sigma)));
+                log2_sum(failure, self.log2_beyond_beta(&seen, self.log2_rotation(), transform));
         }
         Ok(failure)
+    }
+
+    /// log2 of the probability that errors of these deviations modulo `2^log2_modulus` are beyond
+    /// beta together, with what results of one key share.
+    fn log2_beyond_beta(&self, sigmas: &[f64], log2_modulus: u32, transform: Transform) -> f64 {
+        let variance = self.variance_of_sum(sigmas, log2_modulus, transform);
+        noise::log2_beyond(self.beta() as f64, variance.sqrt())
+    }
+
+    /// [`NoiseModel::variance_of_sum`] of ciphertexts with errors of these deviations, each with
+    /// weight 1 or -1: by the finest gadget, whose results share most of their errors.
+    pub(super) fn variance_of_sum(
+        &self,
+        sigmas: &[f64],
+        log2_modulus: u32,
+        transform: Transform,
+    ) -> f64 {
+        let terms = sigmas.iter().map(|sigma| (1.0, sigma * sigma));
+        self.model(self.sets.len() - 1, transform).variance_of_sum(log2_modulus, terms)
     }
 
     /// The noise of one gadget.
@@ -548,8 +569,9 @@ impl LargeParameters {
     pub fn default_bound(&self) -> f64 {
         let model = self.models[1][self.sets.len() - 1];
         let rotation = model.sigma_out_at(self.log2_rotation());
-        let difference = model.sigma_fresh().max(rotation) * std::f64::consts::SQRT_2;
-        let own = noise::log2_beyond(self.beta() as f64, difference.hypot(rotation));
+        let each = model.sigma_fresh().max(rotation);
+        let read = [each, each, rotation];
+        let own = self.log2_beyond_beta(&read, self.log2_rotation(), Transform::Fft);
         // Twice as often: all rounds together.
         (self.log2_target + 16.0).min(self.log2_target / 2.0).max(own + 1.0)
     }

@@ -332,6 +332,12 @@ impl LargeServer {
     ) -> Result<LweCiphertexts> {
         self.check(a)?;
         self.check(b)?;
-        LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)
+        let difference = LweCiphertexts::weighted_sum(&[(a, 1), (b, -1)], 0)?;
+        // By the gadget whose results share most, as either may be a result of it.
+        let sigmas = [a, b].map(|batch| batch.variance().sqrt());
+        let log2_modulus = a.log2_modulus();
+        let variance = self.parameters.variance_of_sum(&sigmas, log2_modulus, self.transform);
+        let stated = difference.variance();
+        Ok(difference.noisy(stated.max(variance)))
     }
 }

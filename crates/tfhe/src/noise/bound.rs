@@ -20,8 +20,9 @@ impl NoiseModel {
         if self.looks_up_four_bits() {
             return self.log2_failure_table(4, &[5]);
         }
-        let q = 2f64.powi(self.log2_lwe_modulus as i32);
-        self.log2_failure_input(q / 8.0, 2.0 * self.variance_of_bits())
+        let (log2_q, bit) = (self.log2_lwe_modulus, (1.0, self.variance_of_bits()));
+        let both = self.variance_of_sum(log2_q, [bit; 2]);
+        self.log2_failure_input(2f64.powi(log2_q as i32 - 3), both)
     }
 
     /// Whether the set is made for look-ups of four bits: on the native torus, where they are of

@@ -22,6 +22,8 @@ use girih_backend::{BootstrapShape, Gadget, SecretKind, Transform};
 pub struct NoiseModel {
     /// Of an accumulator coefficient, in units of Q.
     accumulator: f64,
+    /// The same without what a transform adds.
+    exact_accumulator: f64,
     /// Q.
     accumulator_modulus: f64,
     /// Of the ciphertext after the key switch, apart from the accumulator's share,
@@ -31,6 +33,8 @@ pub struct NoiseModel {
     shared: f64,
     /// Of rounding one mask and body to a smaller modulus: `(1 + n E[s^2]) / 12`.
     rounding: f64,
+    /// The least that any rounding adds: on the host the mean of a binary secret is taken out.
+    least_rounding: f64,
     log2_ks_modulus: u32,
     log2_lwe_modulus: u32,
     /// Of a fresh ciphertext, in units of q.
@@ -140,12 +144,20 @@ impl NoiseModel {
         let (digits, base) = (shape.ks_digits() as f64, shape.ks_base() as f64);
         let accumulator = shape.steps() as f64 * step_variance(shape, extracted, moduli, variance);
         let means = what_means_leave(shape, set.ring_secret());
+        // Variance of an LWE secret's coefficient about its mean.
+        let spread = match shape.secret {
+            SecretKind::Binary => 0.25,
+            SecretKind::Ternary => lwe_square,
+        };
+        let rounding = |square: f64| (1.0 + shape.lwe_dimension as f64 * square) / 12.0;
         let common = Self {
             accumulator,
+            exact_accumulator: accumulator,
             accumulator_modulus: moduli.accumulator,
             key_switch: extracted / 12.0 + indices * digits * (1.0 - 1.0 / base) * variance + means,
             shared: indices * digits * (base - 1.0) / base.powi(2) * variance + means,
-            rounding: (1.0 + shape.lwe_dimension as f64 * lwe_square) / 12.0,
+            rounding: rounding(lwe_square),
+            least_rounding: rounding(spread),
             log2_ks_modulus: shape.log2_ks_modulus,
             log2_lwe_modulus: shape.log2_lwe_modulus,
             fresh: variance,
@@ -155,16 +167,12 @@ impl NoiseModel {
             return common;
         }
         let left_out = 4f64.powi(64 - shape.log2_ks_modulus as i32) / 12.0;
-        let spread = match shape.secret {
-            SecretKind::Binary => 0.25,
-            SecretKind::Ternary => lwe_square,
-        };
         Self {
             key_switch: indices * square * left_out
                 + indices * digits * (base.powi(2) + 2.0) / 12.0 * lwe_variance,
             // Each bootstrapping has one key switch, before it: its error is in no sum.
             shared: 0.0,
-            rounding: (1.0 + shape.lwe_dimension as f64 * spread) / 12.0,
+            rounding: rounding(spread),
             log2_ks_modulus: 64,
             log2_lwe_modulus: 64,
             switches_first: Some(shape.log2_monomials()),
@@ -201,11 +209,49 @@ impl NoiseModel {
     }
 
     /// Of [`NoiseModel::variance_out_at`], what all results of one key share: the variance of their
-    /// mean from key to key, which is the covariance of any two of them. No other figure here
-    /// counts it: gates of two results fail with up to 2^2.9 times the probability that they state,
-    /// majorities with up to 2^3.9 times (STD128: 2^-130.8 for 2^-133.4).
+    /// mean from key to key, which is the covariance of any two of them.
     pub fn covariance_out_at(&self, log2_modulus: u32) -> f64 {
         self.shared * 4f64.powi(log2_modulus as i32 - self.log2_ks_modulus as i32)
+    }
+
+    /// The most that a message whose error has `variance` can have of what results of one key
+    /// share, as a deviation; both in units of `2^log2_modulus`.
+    ///
+    /// It may be a sum of results with integer weights, rounded or not, and of other ciphertexts.
+    /// With o the variance of what a result has for itself and s that of what results share, such a
+    /// sum has at least `o sum w^2` for itself, and at most `s (sum w^2)^2` of what is shared. The
+    /// `sum w^2` for which both make up the variance is the largest there can be. For a result it
+    /// is one. Results are those of this set's own gadget, by the transform that adds less.
+    pub fn shared_at_most(&self, log2_modulus: u32, variance: f64) -> f64 {
+        let shared = self.covariance_out_at(log2_modulus);
+        if shared == 0.0 {
+            return 0.0;
+        }
+        let modulus = 2f64.powi(log2_modulus as i32);
+        let accumulator = self.exact_accumulator * (modulus / self.accumulator_modulus).powi(2);
+        let key_switch = (self.key_switch - self.shared)
+            * 4f64.powi(log2_modulus as i32 - self.log2_ks_modulus as i32);
+        let own = accumulator + key_switch + self.least_rounding;
+        2.0 * variance * shared.sqrt() / (own + (own * own + 4.0 * shared * variance).sqrt())
+    }
+
+    /// Variance of the error of a sum of ciphertexts modulo `2^log2_modulus` with these weights and
+    /// variances, all of them different: their own errors are independent, and what they share as
+    /// results of one key ([`NoiseModel::shared_at_most`]) adds up.
+    ///
+    /// The signs of what is shared are not known, so weights of either sign count alike.
+    pub fn variance_of_sum(
+        &self,
+        log2_modulus: u32,
+        terms: impl IntoIterator<Item = (f64, f64)>,
+    ) -> f64 {
+        let (mut own, mut shared) = (0.0, 0.0);
+        for (weight, variance) in terms {
+            let deviation = self.shared_at_most(log2_modulus, variance).min(variance.sqrt());
+            own += weight * weight * (variance - deviation * deviation);
+            shared += weight.abs() * deviation;
+        }
+        own + shared * shared
     }
 
     /// Deviation that rounding to a smaller modulus leaves, in units of that modulus.
@@ -235,23 +281,13 @@ impl NoiseModel {
         self.log2_failure_of(0.25 / 2f64.powi(input_bits as i32), weights)
     }
 
-    /// log2 of the probability that the error of `sum weights_i c_i`, all bootstrapped, exceeds
-    /// `margin` of q either way.
+    /// log2 of the probability that the error of `sum weights_i c_i`, all results of one key,
+    /// exceeds `margin` of q either way; with what they share ([`NoiseModel::variance_of_sum`]).
     pub fn log2_failure_of(&self, margin: f64, weights: &[i32]) -> f64 {
-        let squares: f64 = weights.iter().map(|&w| f64::from(w).powi(2)).sum();
-        let variance = squares * self.variance_out_at(self.log2_lwe_modulus);
-        self.log2_failure_input(margin * 2f64.powi(self.log2_lwe_modulus as i32), variance)
-    }
-
-    /// The same where all inputs are results of one key, which share what
-    /// [`NoiseModel::covariance_out_at`] says.
-    pub fn log2_failure_of_one_key(&self, margin: f64, weights: &[i32]) -> f64 {
-        let weights = || weights.iter().map(|&w| f64::from(w));
-        let squares: f64 = weights().map(|w| w * w).sum();
-        let together = weights().sum::<f64>().powi(2);
         let log2_q = self.log2_lwe_modulus;
-        let shared = self.covariance_out_at(log2_q);
-        let variance = squares * (self.variance_out_at(log2_q) - shared) + together * shared;
+        let out = self.variance_out_at(log2_q);
+        let terms = weights.iter().map(|&weight| (f64::from(weight), out));
+        let variance = self.variance_of_sum(log2_q, terms);
         self.log2_failure_input(margin * 2f64.powi(log2_q as i32), variance)
     }
 

@@ -61,15 +61,24 @@ impl ServerKey {
     pub(super) fn eighth_of_q(&self) -> f64 {
         2f64.powi(self.log2_q() as i32 - 3)
     }
-}
 
-/// Variance of weighted sums of batches, the largest over the batch: a ciphertext that is the same
-/// in two batches counts with the sum of its weights. Batches that do not fit each other are for
-/// others to refuse.
-pub(super) fn variance_of_sum<B: Batch>(inputs: &[&B], weights: &[i32]) -> f64 {
-    let variances: Vec<f64> = inputs.iter().map(|i| i.variance()).collect();
-    let weights: Vec<f64> = weights.iter().map(|&w| f64::from(w)).collect();
-    let len = inputs.iter().map(|i| i.ciphertexts()).min().unwrap_or(0);
-    let same = |i: usize, j: usize, c: usize| inputs[i].same(inputs[j], c);
-    largest_variance(len, &variances, &weights, &same)
+    /// Variance of weighted sums of batches, the largest over the batch: a ciphertext that is the
+    /// same in two batches counts with the sum of its weights. Batches that do not fit each other
+    /// are for others to refuse.
+    pub(super) fn variance_of_sum<B: Batch>(&self, inputs: &[&B], weights: &[i32]) -> f64 {
+        let variances: Vec<f64> = inputs.iter().map(|i| i.variance()).collect();
+        let weights: Vec<f64> = weights.iter().map(|&w| f64::from(w)).collect();
+        let len = inputs.iter().map(|i| i.ciphertexts()).min().unwrap_or(0);
+        let same = |i: usize, j: usize, c: usize| inputs[i].same(inputs[j], c);
+        let log2_modulus = inputs.first().map_or(0, |i| i.log2_modulus());
+        let of =
+            |terms: &[(f64, f64)]| self.model.variance_of_sum(log2_modulus, terms.iter().copied());
+        largest_variance(len, &variances, &weights, &same, &of)
+    }
+
+    /// Variance of a sum of different ciphertexts modulo q with these variances, each of weight 1
+    /// or -1.
+    pub(super) fn variance_together(&self, variances: &[f64]) -> f64 {
+        self.model.variance_of_sum(self.log2_q(), variances.iter().map(|&v| (1.0, v)))
+    }
 }

@@ -25,7 +25,7 @@ use crate::ciphertext::{BITS, check_plaintext};
 use crate::compression::Merger;
 use crate::{KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
 pub(crate) use batch::Words;
-use failure::{Bound, variance_of_sum};
+use failure::Bound;
 use gate::OfOne;
 use girih_backend::{BootstrapJob, Combination, Engine, LinearJob, Operand, timeline};
 pub(crate) use rounding::{before_rounding, centred};
@@ -234,7 +234,8 @@ impl ServerKey {
             .collect::<Result<Vec<_>>>()?;
         if !jobs.is_empty() {
             // XOR has twice the weights and twice the margin.
-            self.check_input("a gate", self.eighth_of_q(), a.variance() + b.variance())?;
+            let variance = self.variance_together(&[a.variance(), b.variance()]);
+            self.check_input("a gate", self.eighth_of_q(), variance)?;
             self.engine.bootstrap(&jobs)?;
         }
         if alike.is_empty() {
@@ -314,7 +315,7 @@ impl ServerKey {
         }
         let loaded = self.load_slots(std::slice::from_ref(table))?;
         table.check_inputs(self, inputs)?;
-        let variance = variance_of_sum(inputs, weights);
+        let variance = self.variance_of_sum(inputs, weights);
         B::run(self, inputs, self.log2_q(), &|inputs, _| {
             self.check_look_up(table, variance)?;
             let results = plaintext_of(std::slice::from_ref(table));

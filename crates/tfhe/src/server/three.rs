@@ -34,7 +34,8 @@ impl ServerKey {
                 self.bit_job(&operands, constant, table, chosen.at(c))
             };
             if !pairs.is_empty() {
-                let variance = selects.variance() + on.variance().max(off.variance());
+                let other = on.variance().max(off.variance());
+                let variance = self.variance_together(&[selects.variance(), other]);
                 self.check_input("a mux", self.eighth_of_q(), variance)?;
                 self.engine.bootstrap(&pairs.iter().map(job).collect::<Vec<_>>())?;
             }
@@ -47,11 +48,12 @@ impl ServerKey {
                 })
                 .collect();
             let bit = self.model.variance_out_at(self.log2_q());
-            let mut second = 2.0 * bit;
+            let mut other = bit;
             if !copies.is_empty() {
                 self.engine.combine(&copies)?;
-                second = bit + bit.max(selects.variance());
+                other = bit.max(selects.variance());
             }
+            let second = self.variance_together(&[bit, other]);
             self.check_input("a mux", self.eighth_of_q(), second)?;
             let (out, table) = (self.allocate(len)?, self.gate_table(Gate::Or)?);
             let job = |c: usize| {
@@ -97,7 +99,8 @@ impl ServerKey {
                 jobs.push(self.bit_job(&operands, 0, table.first(), out.at(i)));
             }
             if !jobs.is_empty() {
-                let variance = inputs.iter().map(|x| x.variance()).sum();
+                let variances: Vec<f64> = inputs.iter().map(|x| x.variance()).collect();
+                let variance = self.variance_together(&variances);
                 self.check_input("a majority", self.eighth_of_q(), variance)?;
                 self.engine.bootstrap(&jobs)?;
             }
