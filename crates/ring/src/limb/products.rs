@@ -6,6 +6,7 @@
 
 use super::lanes::{WordKernel, WordLanes, whole};
 use crate::{Modulus, Shoup};
+use zeroize::Zeroize;
 
 /// How many products a sum takes before it has to be reduced below E, and how.
 #[derive(Clone, Copy)]
@@ -324,6 +325,9 @@ impl WordKernel for Residues<'_> {
                 l.store_at(l.reduce(l.add(sum, offset), p), words, at);
             }
         }
+        // They may be of a message.
+        high.zeroize();
+        low.zeroize();
         for (out, &x) in last.iter_mut().zip(left) {
             *out = m.reduce_signed(x);
         }
