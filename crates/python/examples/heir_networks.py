@@ -88,8 +88,9 @@ def mnist(random, side, channels, hidden):
     w2, b2 = uniform(random, DIGITS, hidden, of=hidden), uniform(random, DIGITS, of=4)
     vector, output = f"tensor<{hidden}xf32>", f"tensor<{DIGITS}xf32>"
     text = f"""\
-func.func @mnist(%w1: tensor<{hidden}x{size}xf32>, %b1: {vector}, %w2: tensor<{DIGITS}x{hidden}xf32>\
-, %b2: {output}, %image: tensor<{size}xf32> {{secret.secret}}) -> {output} {{
+func.func @mnist(%w1: tensor<{hidden}x{size}xf32>, %b1: {vector}, \
+%w2: tensor<{DIGITS}x{hidden}xf32>, %b2: {output}, \
+%image: tensor<{size}xf32> {{secret.secret}}) -> {output} {{
   %zero = arith.constant dense<0.0> : {vector}
   %h = linalg.matvec ins(%w1, %image : tensor<{hidden}x{size}xf32>, tensor<{size}xf32>) \
 outs(%b1 : {vector}) -> {vector}

@@ -213,7 +213,8 @@ def _read(
     if set is None:
         set = _parameters(entry.name, module, trace)
     if trace.bootstraps is not None and not set.bootstraps:
-        raise errors.MismatchError(f"HEIR: @{entry.name} bootstraps: {set.name} has no bootstrapping")
+        why = f"@{entry.name} bootstraps: {set.name} has no bootstrapping"
+        raise errors.MismatchError(f"HEIR: {why}")
     if not _fits(set, trace):
         why = f"{slots} slots and {trace.levels} levels are needed"
         if trace.bootstraps is not None:

@@ -215,7 +215,8 @@ class Reader:
             if kind == "memref" and -1 in shape:
                 raise unsupported(line, f"{text}: sizes that are known when it runs alone")
             if kind == "tensor" and layout:
-                raise unsupported(line, f"the type {text[:60]!r}: tensors without a layout are read")
+                why = "tensors without a layout are read"
+                raise unsupported(line, f"the type {text[:60]!r}: {why}")
             numbers = math.prod(size for size in shape if size > 0)
             if numbers > MOST_NUMBERS:
                 raise unsupported(line, f"{text}: {numbers} elements, {MOST_NUMBERS} at most")
