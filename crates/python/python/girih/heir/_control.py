@@ -5,10 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from ._arrays import filled
-from ._machines import Trace
+from ._machines import Plain, Recorded, Trace
 from ._steps import LEFT, MACHINE, MOST_ROUNDS, Body, Return, Step, Values, rule, run_steps
+from ._tensor import Tensor, array_of
 from ._text import VALUE, Operation, malformed, unsupported
 
 
@@ -145,6 +149,10 @@ def _if(body: Body, op: Operation) -> Step:
     return choose
 
 
+def _copied(x: Any) -> Any:
+    return array_of(x).copy() if isinstance(x, (np.ndarray, Tensor)) else x
+
+
 @rule("call", "func.call")
 def _call(body: Body, op: Operation) -> Step:
     found = body.match(op, r"@([\w$.-]+)\((.*?)\) : .+", results=-1)
@@ -157,13 +165,22 @@ def _call(body: Body, op: Operation) -> Step:
         raise malformed(op.line, f"@{name} has {why}")
     functions, types = body.functions, [t for _, t in called.arguments] + called.results
     packs = "client.pack" in called.roles and all(t.is_float and t.shape for t in types)
+    prepares = "server.preprocessing" in called.roles and all(t.is_plain for t in called.results)
 
     def call(values: Values) -> None:
         inputs = [values[argument] for argument in arguments]
-        function, trace = functions[name], values[MACHINE]
-        if packs and isinstance(trace, Trace) and trace.unknown(inputs):
+        function, machine = functions[name], values[MACHINE]
+        if packs and isinstance(machine, Trace) and machine.unknown(inputs):
             # Packed, unknown numbers are as unknown, and there are many of them.
             made = [filled(t) for t in called.results]
+        elif prepares and isinstance(machine, (Plain, Recorded)):
+            # They follow from known arguments alone, and take long.
+            key = (name, *map(id, inputs))
+            if key not in machine.prepared:
+                results = function(values, inputs)
+                machine.prepared[key] = (inputs, [_copied(x) for x in results])
+            # Copies, as memory may be written to.
+            made = [_copied(x) for x in machine.prepared[key][1]]
         else:
             made = function(values, inputs)
         values.update(zip(results, made, strict=True))

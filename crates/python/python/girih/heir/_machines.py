@@ -12,6 +12,9 @@ import numpy as np
 from .. import ckks, errors
 from ._ciphertexts import Floats, Plaintext, Transform
 
+#: Results of functions by their name and what they were called with, which is kept.
+Prepared = dict[tuple[Any, ...], tuple[list[Any], list[Any]]]
+
 #: Products with whole numbers up to here take no level.
 _WHOLE = 65536.0
 
@@ -136,6 +139,8 @@ class Plain:
     """The same operations on numbers in the clear."""
 
     slots: int
+    #: Plaintexts that were made of known arguments, which runs share.
+    prepared: Prepared = field(default_factory=dict)
     #: What the results of all operations on ciphertexts reach, in order.
     reached: list[float] = field(default_factory=list)
 
@@ -196,6 +201,7 @@ class Recorded:
     factors: list[int | None]
     #: What the results of all operations reach, where that is declared.
     bounds: list[float] | None
+    prepared: Prepared
     _operations: int = 0
     _products: int = 0
 

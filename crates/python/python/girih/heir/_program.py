@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .. import ckks, errors
 from ._calls import Functions, arguments, flat_of, given, parts
 from ._ciphertexts import Floats
-from ._machines import Client, Plain, Recorded, Trace
+from ._machines import Client, Plain, Prepared, Recorded, Trace
 from ._text import Module
 
 
@@ -51,6 +51,8 @@ class Program:
     _module: Module = field(repr=False)
     _trace: Trace = field(repr=False)
     _bounds: list[float] | None = field(default=None, repr=False)
+    #: What is made of known arguments before ciphertexts are met.
+    _plaintexts: Prepared = field(default_factory=dict, repr=False)
     _prepared: list[tuple[ckks.ServerKey, ckks.Recording]] = field(
         default_factory=list, repr=False
     )
@@ -62,7 +64,7 @@ class Program:
             why = f"{len(arrays)} known arguments, @{self.name} has {len(wanted)}: {wanted}"
             raise errors.MismatchError(why)
         known = tuple(_array(x, shape) for x, shape in zip(arrays, wanted, strict=True))
-        return replace(self, known=known, _bounds=None, _prepared=[])
+        return replace(self, known=known, _bounds=None, _prepared=[], _plaintexts={})
 
     def with_ranges(self, *samples: Sequence[ArrayLike], margin: float = 1.25) -> Program:
         """The program with what its values reach on samples, times `margin`, as a bound of each:
@@ -148,7 +150,7 @@ class Program:
         known = self._known_arrays()
 
         def computed(*inputs: ckks.Ciphertexts) -> list[ckks.Ciphertexts]:
-            machine = Recorded(self.slots, self._trace.factors, self._bounds)
+            machine = Recorded(self.slots, self._trace.factors, self._bounds, self._plaintexts)
             return list(flat_of(self._evaluate(machine, list(inputs), known)))
 
         shapes = [(self.levels, self.slots)] * self._trace.encrypted
@@ -257,7 +259,7 @@ class Program:
         return found
 
     def _plain(self, inputs: list[Floats]) -> tuple[Plain, list[Any]]:
-        machine = Plain(self.slots)
+        machine = Plain(self.slots, self._plaintexts)
         vectors: list[Any] = list(self._packed(inputs))
         results = self._evaluate(machine, vectors, self._known_arrays())
         return machine, self._unpacked(list(flat_of(results)))

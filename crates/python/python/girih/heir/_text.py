@@ -95,6 +95,13 @@ class Type:
         return self.name in ("lattigo.rlwe.ciphertext", "openfhe.ciphertext")
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is a plaintext or a linear map."""
+        return self.name in (
+            "lattigo.rlwe.plaintext", "lattigo.ckks.linear_transformation", "openfhe.plaintext"
+        )  # fmt: skip
+
+    @property
     def is_number(self) -> bool:
         return self.name == "index" or re.fullmatch(r"[if]\d+", self.name) is not None
 
