@@ -15,7 +15,6 @@ from ._steps import LEFT, MACHINE, MOST_ROUNDS, Body, Return, Step, Values, rule
 from ._tensor import Tensor, array_of
 from ._text import VALUE, Operation, malformed, unsupported
 
-
 #: A number, or the name of one.
 _NUMBER = rf"(?:{VALUE}|-?\d+)"
 
@@ -177,8 +176,8 @@ def _call(body: Body, op: Operation) -> Step:
             # They follow from known arguments alone, and take long.
             key = (name, *map(id, inputs))
             if key not in machine.prepared:
-                results = function(values, inputs)
-                machine.prepared[key] = (inputs, [_copied(x) for x in results])
+                prepared = [_copied(x) for x in function(values, inputs)]
+                machine.prepared[key] = (inputs, prepared)
             # Copies, as memory may be written to.
             made = [_copied(x) for x in machine.prepared[key][1]]
         else:
