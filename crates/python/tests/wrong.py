@@ -60,8 +60,9 @@ def public_calls():
     """All that takes arguments, by the names that users write."""
     modules = {
         "girih": girih, "ckks": ckks, "discrete": discrete, "integer": integer,
-        "columns": columns, "models": models, "heir": girih.heir, "nn": girih.nn, "progress": progress, "ray": girih.ray, "rows": rows,
-        "serving": serving, "wire": wire, "worker": worker,
+        "columns": columns, "models": models, "heir": girih.heir, "nn": girih.nn,
+        "progress": progress, "ray": girih.ray, "rows": rows, "serving": serving, "wire": wire,
+        "worker": worker,
     }  # fmt: skip
     found = set()
     for module, things in modules.items():
