@@ -1,9 +1,8 @@
 //! The public keys of one user, compact.
 
 use super::switching::SwitchingKey;
-use super::{ClientKey, KeyKind, KeyPart, KeyRange, StreamedKeys, SwitchingKeySource};
+use super::{KeyKind, KeyPart, KeyRange, SwitchingKeySource};
 use crate::{CkksParameters, Error, Result, error, wire};
-use girih_backend::Progress;
 use girih_ring::sampler::PublicStream;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
 use girih_rlwe::{KeyId, MaskSeed, SetId};
@@ -27,21 +26,6 @@ impl std::fmt::Debug for EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// Makes the keys of `kinds` under `client`, limb by limb on all threads: for all levels, or
-    /// for those up to one where [`KeyKind::up_to`] says so. Kinds that stand there twice are made
-    /// once, for the higher level.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for a kind that the set cannot have, [`Error::Entropy`], and
-    /// [`Error::Backend`] where this machine has no room for them.
-    pub fn generate(
-        client: &ClientKey,
-        kinds: impl IntoIterator<Item = impl Into<KeyRange>>,
-        progress: &dyn Progress,
-    ) -> Result<Self> {
-        StreamedKeys::new(client, kinds)?.whole(progress)
-    }
-
     /// Keys of one client by what they are for.
     pub(super) fn of(
         set: &CkksParameters,

@@ -169,6 +169,23 @@ impl<'a> StreamedKeys<'a> {
     }
 }
 
+impl EvaluationKeys {
+    /// Makes the keys of `kinds` under `client`, limb by limb on all threads: for all levels, or
+    /// for those up to one where [`KeyKind::up_to`] says so. Kinds that stand there twice are made
+    /// once, for the higher level.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a kind that the set cannot have, [`Error::Entropy`], and
+    /// [`Error::Backend`] where this machine has no room for them.
+    pub fn generate(
+        client: &ClientKey,
+        kinds: impl IntoIterator<Item = impl Into<KeyRange>>,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        StreamedKeys::new(client, kinds)?.whole(progress)
+    }
+}
+
 impl SwitchingKeySource for StreamedKeys<'_> {
     fn set(&self) -> &CkksParameters {
         self.client.set()
