@@ -64,15 +64,17 @@ pub(super) fn of_sum(terms: &[(&LweCiphertexts, i64)]) -> f64 {
     largest_variance(inputs[0].len(), &variances, &weights, &same, &of)
 }
 
+/// The variance of a sum of different ciphertexts, given as weights and variances.
+pub(crate) type VarianceOfSum<'a> = &'a dyn Fn(&[(f64, f64)]) -> f64;
+
 /// The largest variance over a batch of `len` weighted sums; `same(i, j, c)` says whether terms i
-/// and j of sum c are one ciphertext, and `of` has the variance of a sum of different ones, given
-/// as weights and variances.
+/// and j of sum c are one ciphertext.
 pub(crate) fn largest_variance(
     len: usize,
     variances: &[f64],
     weights: &[f64],
     same: &dyn Fn(usize, usize, usize) -> bool,
-    of: &dyn Fn(&[(f64, f64)]) -> f64,
+    of: VarianceOfSum<'_>,
 ) -> f64 {
     let terms: Vec<(f64, f64)> = weights.iter().copied().zip(variances.iter().copied()).collect();
     let plain = of(&terms);
