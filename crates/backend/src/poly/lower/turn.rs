@@ -11,8 +11,8 @@ use super::graph::{Conversion, Graph, Id, Node, Ref, Term};
 use crate::poly::schedule::Limb;
 
 /// What storing a sum and loading it again cost, in loads: memory takes words half as fast as it
-/// gives them, and sums that are too many for the cache leave it and come back.
-const STORE_AND_LOAD: f64 = 4.0;
+/// gives them, and sums that are too many for a cache leave it and come back.
+const STORE_AND_LOAD: f64 = 3.2;
 /// What storing a limb costs.
 const STORE: f64 = 2.0;
 
@@ -105,7 +105,8 @@ fn images(graph: &Graph, demands: &[Demand]) -> BTreeMap<Id, u32> {
     images
 }
 
-/// Those of `images` whose operands cost less.
+/// Those of `images` whose operands cost less. Sums that share operands are formed alike: the one
+/// half of a pair in memory would need the other half's operands there too.
 fn worthwhile(graph: &Graph, mut images: BTreeMap<Id, u32>) -> BTreeMap<Id, u32> {
     // What a sum reads but for resident limbs, which it reads in any case.
     let operands = |id: Id, g: u32| -> BTreeSet<Ref> {
@@ -115,21 +116,36 @@ fn worthwhile(graph: &Graph, mut images: BTreeMap<Id, u32>) -> BTreeMap<Id, u32>
             refs.filter(|r| !matches!(graph.node(r.node), Node::Stored(Limb::Resident { .. })));
         moving.map(|r| graph.automorphism(r, g)).collect()
     };
-    let mut loads: BTreeMap<Ref, f64> = BTreeMap::new();
-    let mut stores: BTreeMap<Id, f64> = BTreeMap::new();
+    let mut readers: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
     for (&id, &g) in &images {
-        for r in operands(id, g) {
-            *loads.entry(r).or_default() += 1.0;
-            *stores.entry(r.node).or_default() += 1.0;
+        for node in operands(id, g).iter().map(|r| r.node).collect::<BTreeSet<Id>>() {
+            readers.entry(node).or_default().push(id);
         }
     }
-    images.retain(|&id, g| {
-        let cost = |r: Ref| {
-            // Of an earlier phase it lies in memory already.
-            let is_new = graph.level(r.node) == graph.level(id);
-            1.0 / loads[&r] + if is_new { STORE / stores[&r.node] } else { 0.0 }
-        };
-        operands(id, *g).into_iter().map(cost).sum::<f64>() < STORE_AND_LOAD
-    });
+    let mut seen: BTreeSet<Id> = BTreeSet::new();
+    let mut kept = BTreeSet::new();
+    for &first in images.keys() {
+        if !seen.insert(first) {
+            continue;
+        }
+        let (mut group, mut loads) = (vec![first], BTreeSet::new());
+        let mut next = 0;
+        while let Some(&id) = group.get(next) {
+            next += 1;
+            for r in operands(id, images[&id]) {
+                loads.insert(r);
+                group.extend(readers[&r.node].iter().filter(|&&other| seen.insert(other)));
+            }
+        }
+        // Of an earlier phase an operand lies in memory already.
+        let level = group.iter().map(|&id| graph.level(id)).max().unwrap_or(0);
+        let new = loads.iter().map(|r| r.node).filter(|&node| graph.level(node) == level);
+        let stores = new.collect::<BTreeSet<Id>>().len();
+        let cost = loads.len() as f64 + STORE * stores as f64;
+        if cost < STORE_AND_LOAD * group.len() as f64 {
+            kept.extend(group);
+        }
+    }
+    images.retain(|id, _| kept.contains(id));
     images
 }
