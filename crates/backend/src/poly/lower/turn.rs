@@ -12,7 +12,7 @@ use crate::poly::schedule::Limb;
 
 /// What storing a sum and loading it again cost, in loads: memory takes words half as fast as it
 /// gives them, and sums that are too many for a cache leave it and come back.
-const STORE_AND_LOAD: f64 = 3.2;
+const STORE_AND_LOAD: f64 = 3.3;
 /// What storing a limb costs.
 const STORE: f64 = 2.0;
 
