@@ -55,7 +55,9 @@ pub fn options(
             "row_slots" => changed.most_row_slots = *value as usize,
             "column_sums" => changed.most_column_sums = *value as usize,
             "column_tiles" => changed.least_column_tiles = *value as usize,
-            "fuse" | "turn_operands" | "join_digits" | "sum_keys" | "divide_sines" if *value > 1 => {
+            "fuse" | "turn_operands" | "join_digits" | "sum_keys" | "divide_sines"
+                if *value > 1 =>
+            {
                 bail!("--plan {name}={value}: it is 0 or 1")
             }
             "fuse" => changed.fuse = *value == 1,
