@@ -146,9 +146,10 @@ fn products_under_automorphisms() {
     for log2_degree in [3, 10, 12] {
         let program = hoisted(log2_degree);
         let own = backend.poly().unwrap().plan(program.program.ring());
-        for (turn_operands, shares) in [(true, 1), (true, 0), (false, 1)] {
+        // As text, and as lists of steps.
+        for (turn_operands, products) in [(true, 400), (true, 0), (false, 400)] {
             let options = PolyOptions::of(PolyPlan { turn_operands, ..own });
-            let options = options.with("share_turns", shares);
+            let options = options.with("most_products", products);
             check_by(&backend, &program, &options, &format!("2^{log2_degree}, {options}"));
         }
     }

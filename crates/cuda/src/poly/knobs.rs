@@ -23,9 +23,6 @@ pub struct PolyKnobs {
     /// Products that the text of a kernel of rows spells out. Tiles beyond are lists of steps, so
     /// that compiling takes no longer.
     pub most_products: usize,
-    /// Whether rows find out once where an automorphism leads that several operands share, and
-    /// apply it to sums of their products, not to each.
-    pub share_turns: bool,
     /// Blocks of columns that should share a multiprocessor.
     pub column_blocks: usize,
     /// The same in a launch so small that all its blocks then run at once; 0 takes none as small.
@@ -44,8 +41,7 @@ impl Default for PolyKnobs {
             team_warps: 16,
             most_fetched: 10,
             wide_teams: true,
-            most_products: 256,
-            share_turns: true,
+            most_products: 400,
             column_blocks: 2,
             small_blocks: 1,
             overlaps_launches: true,
@@ -57,13 +53,12 @@ impl Default for PolyKnobs {
 /// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
 type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
 
-const KNOBS: [Knob; 10] = [
+const KNOBS: [Knob; 9] = [
     ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
     ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
     ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
     ("wide_teams", 0..=1, |knobs, value| knobs.wide_teams = value == 1),
     ("most_products", 0..=1 << 20, |knobs, value| knobs.most_products = value as usize),
-    ("share_turns", 0..=1, |knobs, value| knobs.share_turns = value == 1),
     ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
     ("small_blocks", 0..=8, |knobs, value| knobs.small_blocks = value as usize),
     ("overlaps_launches", 0..=1, |knobs, value| knobs.overlaps_launches = value == 1),
@@ -107,7 +102,6 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
         ("wide_teams", &[0]),
         ("team_warps", &[12, 20]),
         ("lone_warps", &[16, 24]),
-        ("share_turns", &[0]),
         ("column_blocks", &[1, 3]),
         ("small_blocks", &[0]),
         ("overlaps_launches", &[0]),
@@ -117,6 +111,7 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
     for most_row_slots in [8, 12, 16] {
         all.push(PolyOptions::of(PolyPlan { most_row_slots, ..plan }));
     }
+    all.push(PolyOptions::of(PolyPlan { turn_operands: !plan.turn_operands, ..plan }));
     for most_column_sums in [32, 128] {
         all.push(PolyOptions::of(PolyPlan { most_column_sums, ..plan }));
     }

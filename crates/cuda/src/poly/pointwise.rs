@@ -64,7 +64,7 @@ fn launch(
     );
     text.shapes.push_str("template <int> struct Shape;\n");
     for (i, (shape, _)) in shapes.iter().enumerate() {
-        text.shapes.push_str(&shape.text(i, true, knobs));
+        text.shapes.push_str(&shape.text(i, true, knobs.most_fetched));
     }
     let item_words = ring.degree().min(4 * THREADS * ROUNDS);
     let records = Records::new(shapes, |_| ring.degree() / item_words);

@@ -12,9 +12,7 @@ mod sums;
 pub(crate) use normal::{NormalTile, Normalizer};
 
 use crate::poly::arguments::ReadForm;
-use crate::poly::knobs::PolyKnobs;
 use girih_backend::poly::schedule::Load;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use steps::StepShape;
 use sums::SumsText;
@@ -246,16 +244,16 @@ impl RowShape {
 
     /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself. At most
     /// `most_fetched` reads are held in registers ahead.
-    pub fn text(&self, number: usize, alone: bool, knobs: &PolyKnobs) -> String {
+    pub fn text(&self, number: usize, alone: bool, most_fetched: usize) -> String {
         if let Some(steps) = &self.steps {
             return steps.text(number, self.wide);
         }
         let mut t = String::new();
-        // Transformed words stay in registers from sum to sum, four of each slot. Where reads share
-        // automorphisms, the text says where each of them leads.
-        let most_fetched = knobs.most_fetched.min(12usize.saturating_sub(self.halves / 2));
-        let shares = self.shares_turns(knobs);
-        let fetched = if shares { 0 } else { self.reads.len().min(most_fetched) };
+        // Transformed words stay in registers from sum to sum, four of each slot. Where sums are
+        // formed under automorphisms, their operands are too many to be held.
+        let most_fetched = most_fetched.min(12usize.saturating_sub(self.halves / 2));
+        let turns = self.sums.iter().any(|sum| self.turn_of(sum).is_some());
+        let fetched = if turns { 0 } else { self.reads.len().min(most_fetched) };
         // Writing to a string cannot fail.
         let _ = write!(
             t,
@@ -283,15 +281,8 @@ impl RowShape {
                 .collect::<Vec<_>>()
                 .join(", "),
         );
-        t.push_str(&SumsText::of(self, shares));
+        t.push_str(&SumsText::of(self, turns));
         t.push_str("    }\n};\n");
         t
-    }
-
-    /// Whether some reads share an automorphism, and their text shall find out once where it leads.
-    fn shares_turns(&self, knobs: &PolyKnobs) -> bool {
-        let turns: Vec<u16> = self.reads.iter().map(|r| r.turn).filter(|&turn| turn > 0).collect();
-        let distinct: BTreeSet<u16> = turns.iter().copied().collect();
-        knobs.share_turns && distinct.len() < turns.len()
     }
 }

@@ -6,11 +6,10 @@ use std::fmt::Write;
 /// The body of `Shape<k>::sums` in the making.
 pub(super) struct SumsText<'a> {
     shape: &'a RowShape,
-    /// Whether automorphisms that reads share are named.
-    shares: bool,
-    /// Whether products with a sum are added where that sum is known, not where its readers are
-    /// done: where many sums are formed under automorphisms, their readers take less room.
-    early: bool,
+    /// Whether sums are formed under automorphisms. The text then says once where each of these
+    /// leads, and adds products with a sum where that sum is known, not where its readers are done:
+    /// sums are many, and their readers take less room.
+    turns: bool,
     has_turn: Vec<bool>,
     has_sum: Vec<bool>,
     has_group: Vec<Vec<bool>>,
@@ -51,19 +50,32 @@ impl TermShape {
     }
 }
 
+impl RowShape {
+    /// The automorphism that all operands of a sum share: its value is moved, not they.
+    pub(super) fn turn_of(&self, sum: &SumShape) -> Option<u16> {
+        let turn = |value: Value| match value {
+            Value::Read(i) => self.reads[usize::from(i)].turn,
+            Value::Half(_) | Value::Sum(_) => 0,
+        };
+        let values: Vec<Value> = sum.terms.iter().flat_map(TermShape::values).collect();
+        let first = turn(*values.first()?);
+        // A single value is moved as it is read.
+        let all = values.len() > 1 && values.iter().all(|&value| turn(value) == first);
+        (first > 0 && all).then_some(first)
+    }
+}
+
 impl<'a> SumsText<'a> {
-    pub fn of(shape: &'a RowShape, shares: bool) -> String {
+    pub fn of(shape: &'a RowShape, turns: bool) -> String {
         let groups = shape.sums.iter().map(|sum| vec![false; sum.terms.len()]);
         let mut this = Self {
             shape,
-            shares,
-            early: false,
+            turns,
             has_turn: vec![false; shape.reads.len() + 1],
             has_sum: vec![false; shape.sums.len()],
             has_group: groups.collect(),
             text: String::new(),
         };
-        this.early = shape.sums.iter().any(|sum| this.turn_of(sum).is_some());
         // Each sum leaves as soon as it may, so that its words take no registers any longer: a
         // buffer is free once the last sum has read the transformed load that lies there.
         let free_after = |slot: u16| {
@@ -82,7 +94,7 @@ impl<'a> SumsText<'a> {
                     }
                 }
             }
-            if this.early {
+            if this.turns {
                 for reader in i + 1..shape.sums.len() {
                     for term in 0..shape.sums[reader].terms.len() {
                         this.add(reader, term, |addend| addend.last_sum() == Some(i));
@@ -98,24 +110,13 @@ impl<'a> SumsText<'a> {
         let _ = writeln!(self.text, "        {line}");
     }
 
-    /// The automorphism that all operands of a sum share: its value is moved, not they.
-    fn turn_of(&self, sum: &SumShape) -> Option<u16> {
-        let turn = |value: Value| match value {
-            Value::Read(i) => self.shape.reads[usize::from(i)].turn,
-            Value::Half(_) | Value::Sum(_) => 0,
-        };
-        let mut turns = sum.terms.iter().flat_map(TermShape::values).map(turn);
-        let first = turns.next().filter(|&first| first > 0 && turns.all(|turn| turn == first));
-        first.filter(|_| self.shares && !matches!(sum.terms[..], [TermShape::Copy(_)]))
-    }
-
     /// A value; `moved` where it is to be as an automorphism takes it.
     fn value(&mut self, value: Value, moved: bool) -> String {
         match value {
             Value::Half(i) => format!("x.half({i})"),
             Value::Sum(i) => format!("v{i}"),
             Value::Read(i) => match self.shape.reads[usize::from(i)].turn {
-                turn if turn > 0 && self.shares => {
+                turn if turn > 0 && self.turns => {
                     if !std::mem::replace(&mut self.has_turn[usize::from(turn)], true) {
                         self.line(&format!("const auto t{turn} = x.turn(Int<{i}>{{}});"));
                     }
@@ -149,7 +150,7 @@ impl<'a> SumsText<'a> {
     fn add(&mut self, number: usize, term: usize, wanted: impl Fn(Addend) -> bool) {
         let shape = self.shape;
         let sum = &shape.sums[number];
-        let moved = self.turn_of(sum).is_none();
+        let moved = shape.turn_of(sum).is_none();
         for addend in sum.terms[term].addends().into_iter().filter(|&addend| wanted(addend)) {
             let line = match addend {
                 Addend::Product(a, b) | Addend::Grouped(a, b) => {
@@ -181,15 +182,15 @@ impl<'a> SumsText<'a> {
             let value = self.value(value, true);
             return self.line(&format!("const auto v{number} = {value};"));
         }
-        let (early, to) = (self.early, self.accumulator(number));
+        let (turns, to) = (self.turns, self.accumulator(number));
         for (i, term) in sum.terms.iter().enumerate() {
-            self.add(number, i, |addend| !early || addend.last_sum().is_none());
+            self.add(number, i, |addend| !turns || addend.last_sum().is_none());
             if let TermShape::Group(_, c) = term {
                 self.line(&format!("{to}.scaled(g{number}_{i}.value(), x.constant({c}));"));
             }
         }
         let value = format!("{to}.value()");
-        let value = match self.turn_of(sum) {
+        let value = match shape.turn_of(sum) {
             Some(turn) => format!("x.turned({value}, t{turn})"),
             None => value,
         };
