@@ -40,8 +40,8 @@ impl KeySwitch {
 }
 
 /// The options of a load: a key switching, and what `--plan` fixes. Numbers of the plan that every
-/// device has (`row_slots`, `column_sums`, `column_tiles`, `fuse`, `turn_operands`) change `own`; `join_digits`,
-/// `sum_keys` and `divide_sines` are the server's; other names are the device's.
+/// device has (`row_slots`, `column_sums`, `column_tiles`, `fuse`, `turn_operands`) change `own`;
+/// `join_digits`, `sum_keys` and `divide_sines` are the server's; other names are the device's.
 pub fn options(
     set: &CkksParameters,
     key_switch: Option<KeySwitch>,

@@ -1,8 +1,8 @@
 //! Products under automorphisms: phi(sum of d k) as the sum of phi(d) phi(k).
 //!
-//! A sum that later rows read under an automorphism goes through memory, since that moves words from
-//! row to row. Where many such sums multiply the same few limbs by resident ones, it is these few
-//! that go through memory instead, and the rows that read the sums form them.
+//! A sum that later rows read under an automorphism goes through memory, since that moves words
+//! from row to row. Where many such sums multiply the same few limbs by resident ones, it is these
+//! few that go through memory instead, and the rows that read the sums form them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,14 +72,14 @@ pub(super) fn turn(old: &Graph, demands: &mut [Demand], most_halves: u32) -> Gra
     graph
 }
 
-/// Factors of the words before N/2 and from there on, under X -> X^g: which half a word lies in says
-/// its exponent modulo 4.
+/// Factors of the words before N/2 and from there on, under X -> X^g: which half a word lies in
+/// says its exponent modulo 4.
 fn turned_factor(factor: [u32; 2], g: u32) -> [u32; 2] {
     if g % 4 == 1 { factor } else { [factor[1], factor[0]] }
 }
 
-/// The sums of products that sums alone read, all under one automorphism, and it; their own operands
-/// are under none.
+/// The sums of products that sums alone read, all under one automorphism, and it; their own
+/// operands are under none.
 fn images(graph: &Graph, demands: &[Demand]) -> BTreeMap<Id, u32> {
     let mut images = BTreeMap::new();
     let mut refused: BTreeSet<Id> = demands.iter().map(|demand| demand.of.node).collect();
