@@ -36,6 +36,22 @@ struct Work {
     FUNCTION Four read(Int<i>) const {
         return read_four<S::form(i), LOG2_DEGREE>(operands[i], word);
     }
+    // Where the four words come from that read `i` takes under its automorphism; those of a read
+    // that shares it, in their order and as they lie.
+    template<int i>
+    FUNCTION Turn turn(Int<i>) const {
+        return turn_of<LOG2_DEGREE>(operands[i], word);
+    }
+    template<int i>
+    FUNCTION Four read(Int<i> number, const Turn& turn) const {
+        const Four v = aligned(number, turn);
+        return is_runs(S::form(i)) ? v : ::turned(v, turn);
+    }
+    template<int i>
+    FUNCTION Four aligned(Int<i>, const Turn& turn) const {
+        return aligned_four<S::form(i)>(operands[i], turn.source);
+    }
+    FUNCTION Four turned(const Four& v, const Turn& turn) const { return ::turned(v, turn); }
     FUNCTION u32 constant(int i) const { return constants[2 * i + (word >> (LOG2_DEGREE - 1))]; }
     template<bool is_moved>
     FUNCTION void store(int i, const Four& v) const {

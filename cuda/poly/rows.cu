@@ -225,6 +225,22 @@ struct Work {
             return read_four<S::form(i), LOG2_DEGREE>(operands[S::HALVES + i], word);
         }
     }
+    // Where the four words come from that read `i` takes under its automorphism; those of a read
+    // that shares it, in their order and as they lie.
+    template<int i>
+    FUNCTION Turn turn(Int<i>) const {
+        return turn_of<LOG2_DEGREE>(operands[S::HALVES + i], word);
+    }
+    template<int i>
+    FUNCTION Four read(Int<i> number, const Turn& turn) const {
+        const Four v = aligned(number, turn);
+        return is_runs(S::form(i)) ? v : ::turned(v, turn);
+    }
+    template<int i>
+    FUNCTION Four aligned(Int<i>, const Turn& turn) const {
+        return aligned_four<S::form(i)>(operands[S::HALVES + i], turn.source);
+    }
+    FUNCTION Four turned(const Four& v, const Turn& turn) const { return ::turned(v, turn); }
     template<int form>
     FUNCTION Four read_from(const Operand& from) const {
         return read_four<form, LOG2_DEGREE>(from, word);

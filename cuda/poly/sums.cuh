@@ -108,32 +108,46 @@ CONSTANT_FUNCTION bool is_moved(int form) { return form >= GATHER; }
 CONSTANT_FUNCTION bool is_pairs(int form) { return form == PAIRS || form == GATHER_PAIRS; }
 CONSTANT_FUNCTION bool is_runs(int form) { return form == RUNS || form == GATHER_RUNS; }
 
-// The word from which an automorphism, if there is one, takes word `word`.
-template<int form, int log2_degree>
-FUNCTION u32 source_word(const Operand& from, u32 word) {
-    return is_moved(form) ? automorphism_source<log2_degree>(from.automorphism, word) : word;
+// The aligned four words of a limb of evaluations of which `source` is one.
+template<int form>
+FUNCTION Four aligned_four(const Operand& from, u32 source) {
+    const u32* limb = (const u32*)from.address;
+    if constexpr (is_runs(form)) {
+        const u32 v = __ldg(limb + (source >> from.log2_run));
+        return Four{{v, v, v, v}};
+    } else if constexpr (is_pairs(form)) {
+        const uint2 v = load_key((const uint2*)(limb + (source & ~3u) / 2));
+        return Four{{v.x, v.x, v.y, v.y}};
+    } else {
+        return four(load_key((const uint4*)(limb + (source & ~3u))));
+    }
 }
 
-// Four words in their order, from the aligned four that holds word `source`.
-template<int form>
-FUNCTION Four in_order(uint4 v, const Operand& from, u32 source) {
-    return four(is_moved(form) ? turned(v, from.automorphism, swap_two_bits(source)) : v);
+// Where four words come from under an automorphism: the same for all limbs that it moves.
+struct Turn {
+    u32 source, g;
+};
+
+template<int log2_degree>
+FUNCTION Turn turn_of(const Operand& from, u32 word) {
+    return Turn{automorphism_source<log2_degree>(from.automorphism, word), from.automorphism};
+}
+
+// The aligned four words in the order in which the automorphism takes them.
+FUNCTION Four turned(const Four& v, const Turn& turn) {
+    return four(turned(words(v), turn.g, swap_two_bits(turn.source)));
 }
 
 // Words `word` to `word` + 3 of a limb of evaluations. Blocks of words stay blocks under an
 // automorphism, so that what a warp gathers is as much side by side as what it reads without.
 template<int form, int log2_degree>
 FUNCTION Four read_four(const Operand& from, u32 word) {
-    const u32* limb = (const u32*)from.address;
-    const u32 source = source_word<form, log2_degree>(from, word);
-    if constexpr (is_runs(form)) {
-        const u32 v = __ldg(limb + (source >> from.log2_run));
-        return Four{{v, v, v, v}};
-    } else if constexpr (is_pairs(form)) {
-        const uint2 v = load_key((const uint2*)(limb + (source & ~3u) / 2));
-        return in_order<form>(make_uint4(v.x, v.x, v.y, v.y), from, source);
+    if constexpr (is_moved(form)) {
+        const Turn turn = turn_of<log2_degree>(from, word);
+        const Four v = aligned_four<form>(from, turn.source);
+        return is_runs(form) ? v : turned(v, turn);
     } else {
-        return in_order<form>(load_key((const uint4*)(limb + (source & ~3u))), from, source);
+        return aligned_four<form>(from, word);
     }
 }
 

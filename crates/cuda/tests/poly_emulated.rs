@@ -4,8 +4,8 @@
 use girih_backend::poly::random::{self, Numbers};
 use girih_backend::poly::random::{RandomProgram, random_program};
 use girih_backend::poly::{
-    Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder, Term,
-    interpret, lower,
+    Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder,
+    ResidentShape, Term, interpret, lower,
 };
 use girih_backend::{Backend, BackendError, NoProgress, SPECIALISE, Specialise};
 use girih_cuda::EmulatedBackend;
@@ -136,6 +136,73 @@ fn other_knobs() {
             .with("small_blocks", 0);
         check_by(&backend, &program, &options, &format!("2^{log2_degree}, {options}"));
     }
+}
+
+/// Products of a few limbs with resident ones, which later rows read under many automorphisms: they
+/// are formed there, of operands under them.
+#[test]
+fn products_under_automorphisms() {
+    let backend = EmulatedBackend::new().unwrap();
+    for log2_degree in [3, 10, 12] {
+        let program = hoisted(log2_degree);
+        let own = backend.poly().unwrap().plan(program.program.ring());
+        // As text, and as lists of steps.
+        for (turn_operands, products) in [(true, 400), (true, 0), (false, 400)] {
+            let options = PolyOptions::of(PolyPlan { turn_operands, ..own });
+            let options = options.with("most_products", products);
+            check_by(&backend, &program, &options, &format!("2^{log2_degree}, {options}"));
+        }
+    }
+}
+
+/// Sums of products of two raised polynomials and one that is not raised under three automorphisms,
+/// of which one exchanges halves; each times two resident polynomials.
+fn hoisted(log2_degree: u32) -> RandomProgram {
+    let ring = random::ring(log2_degree);
+    let mut numbers = Numbers::new(7);
+    let (low, all) = (ring.basis(0..2), ring.basis(0..6));
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let mut residents = Vec::new();
+    let mut resident = |builder: &mut ProgramBuilder, log2_run: u32| {
+        let shape = ResidentShape { basis: all.clone(), log2_run };
+        let words = numbers.limbs(&ring, &all, ring.degree() >> log2_run);
+        residents.push((shape.clone(), words));
+        builder.resident(shape).unwrap()
+    };
+    let x = builder.input(low.clone(), Domain::Coefficients).unwrap();
+    let plain = builder.input(all.clone(), Domain::Evaluations).unwrap();
+    let mut raise = |primes| {
+        let limbs = builder.limbs(x, primes).unwrap();
+        let raised = builder.convert(limbs, all.clone(), false).unwrap();
+        builder.transform(raised, Domain::Evaluations)
+    };
+    let raised = [raise(ring.basis(0..1)), raise(low.clone())];
+    let scale = |&p: &u16| [ring.primes[usize::from(p)].value() - 2, 5];
+    let factor = Factor::Residues(all.primes().iter().map(scale).collect());
+    let mut sums = [Vec::new(), Vec::new()];
+    for g in [5, 3, 9] {
+        for part in 0..2 {
+            let mut terms = Vec::new();
+            for r in raised {
+                terms.push(Term::product(r, resident(&mut builder, 0)));
+            }
+            terms.extend((part == 0).then(|| Term::scaled(factor.clone(), plain)));
+            let sum = builder.sum(terms).unwrap();
+            let moved = builder.automorphism(sum, g).unwrap();
+            for (sum, log2_run) in sums.iter_mut().zip([1, 2]) {
+                sum.push(Term::product(moved, resident(&mut builder, log2_run)));
+            }
+        }
+    }
+    for terms in sums {
+        let sum = builder.sum(terms).unwrap();
+        builder.output(sum);
+    }
+    let program = builder.finish();
+    let inputs = program.inputs().iter().map(|of| numbers.limbs(&ring, &of.basis, ring.degree()));
+    let inputs = inputs.collect();
+    let residents = HostPolynomials::new(&ring, residents).unwrap();
+    RandomProgram { program, residents, inputs, keep: Vec::new() }
 }
 
 /// The kernels that serve any program, and the change from these to a program's own.

@@ -40,8 +40,8 @@ impl KeySwitch {
 }
 
 /// The options of a load: a key switching, and what `--plan` fixes. Numbers of the plan that every
-/// device has (`row_slots`, `column_sums`, `column_tiles`, `fuse`) change `own`; `join_digits`,
-/// `sum_keys` and `divide_sines` are the server's; other names are the device's.
+/// device has (`row_slots`, `column_sums`, `column_tiles`, `fuse`, `turn_operands`) change `own`;
+/// `join_digits`, `sum_keys` and `divide_sines` are the server's; other names are the device's.
 pub fn options(
     set: &CkksParameters,
     key_switch: Option<KeySwitch>,
@@ -55,10 +55,13 @@ pub fn options(
             "row_slots" => changed.most_row_slots = *value as usize,
             "column_sums" => changed.most_column_sums = *value as usize,
             "column_tiles" => changed.least_column_tiles = *value as usize,
-            "fuse" | "join_digits" | "sum_keys" | "divide_sines" if *value > 1 => {
+            "fuse" | "turn_operands" | "join_digits" | "sum_keys" | "divide_sines"
+                if *value > 1 =>
+            {
                 bail!("--plan {name}={value}: it is 0 or 1")
             }
             "fuse" => changed.fuse = *value == 1,
+            "turn_operands" => changed.turn_operands = *value == 1,
             "join_digits" => options.join_digits = Some(*value == 1),
             "sum_keys" => options.sum_keys = *value == 1,
             "divide_sines" => options.divide_sines = *value == 1,

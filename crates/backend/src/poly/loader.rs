@@ -131,6 +131,7 @@ impl std::fmt::Display for PolyOptions {
                 all.push(format!("column_tiles={}", plan.least_column_tiles));
             }
             all.extend((!plan.fuse).then(|| "fuse=0".to_owned()));
+            all.extend(plan.turn_operands.then(|| "turn_operands=1".to_owned()));
         }
         all.extend(self.choices.iter().map(|(name, value)| {
             let when = Specialise::of_number(*value).filter(|_| name == SPECIALISE);
@@ -157,6 +158,10 @@ pub struct PolyPlan {
     /// eight outputs a tile are left, tiles are divided. For devices that a few tiles do not fill.
     #[serde(default = "one")]
     pub least_column_tiles: usize,
+    /// Whether sums of products that later rows read under automorphisms are formed there, of
+    /// operands under them, where these are fewer: less goes through memory, and rows gather more.
+    #[serde(default)]
+    pub turn_operands: bool,
 }
 
 fn one() -> usize {
@@ -165,7 +170,13 @@ fn one() -> usize {
 
 impl Default for PolyPlan {
     fn default() -> Self {
-        Self { fuse: true, most_row_slots: 24, most_column_sums: 64, least_column_tiles: 1 }
+        Self {
+            fuse: true,
+            most_row_slots: 24,
+            most_column_sums: 64,
+            least_column_tiles: 1,
+            turn_operands: false,
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use girih_ring::fft::Simd;
 use super::device::CpuPoly;
 use crate::CpuBackend;
 
-fn plans() -> [PolyPlan; 4] {
+fn plans() -> [PolyPlan; 5] {
     let plan = |most_row_slots, most_column_sums| PolyPlan {
         most_row_slots,
         most_column_sums,
@@ -24,6 +24,7 @@ fn plans() -> [PolyPlan; 4] {
         PolyPlan { fuse: false, ..PolyPlan::default() },
         plan(2, 1),
         PolyPlan::default(),
+        PolyPlan { turn_operands: true, ..PolyPlan::default() },
         CpuBackend::new().plan(&random::ring(4)),
     ]
 }

@@ -41,7 +41,7 @@ impl Default for PolyKnobs {
             team_warps: 16,
             most_fetched: 10,
             wide_teams: true,
-            most_products: 256,
+            most_products: 400,
             column_blocks: 2,
             small_blocks: 1,
             overlaps_launches: true,
@@ -111,6 +111,7 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
     for most_row_slots in [8, 12, 16] {
         all.push(PolyOptions::of(PolyPlan { most_row_slots, ..plan }));
     }
+    all.push(PolyOptions::of(PolyPlan { turn_operands: !plan.turn_operands, ..plan }));
     for most_column_sums in [32, 128] {
         all.push(PolyOptions::of(PolyPlan { most_column_sums, ..plan }));
     }

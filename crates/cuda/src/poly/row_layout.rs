@@ -26,6 +26,7 @@ pub fn plan(limits: &DeviceLimits) -> PolyPlan {
     let rows = limits.workgroup_memory_bytes.saturating_sub(TEAM_BYTES) / ROW_BYTES;
     PolyPlan {
         most_row_slots: rows.clamp(2, PolyPlan::default().most_row_slots),
+        turn_operands: true,
         ..PolyPlan::default()
     }
 }

@@ -7,12 +7,15 @@
 
 mod normal;
 mod steps;
+mod sums;
 
 pub(crate) use normal::{NormalTile, Normalizer};
 
 use crate::poly::arguments::ReadForm;
+use girih_backend::poly::schedule::Load;
 use std::fmt::Write;
 use steps::StepShape;
+use sums::SumsText;
 
 /// Something that a sum reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,17 +26,6 @@ pub(crate) enum Value {
     Read(u16),
     /// An earlier sum.
     Sum(u16),
-}
-
-impl Value {
-    /// The value in a kernel's text.
-    fn text(self) -> String {
-        match self {
-            Self::Half(i) => format!("x.half({i})"),
-            Self::Read(i) => format!("x.read(Int<{i}>{{}})"),
-            Self::Sum(i) => format!("v{i}"),
-        }
-    }
 }
 
 /// A summand; constants by number.
@@ -85,13 +77,21 @@ struct SumShape {
     half_stores: Vec<u16>,
 }
 
+/// Evaluations in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Read {
+    form: ReadForm,
+    /// The number of its automorphism among those of the shape, from 1 on; 0 for none.
+    turn: u16,
+}
+
 /// What a kernel's text depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct RowShape {
     wide: bool,
     halves: usize,
     /// Those that several terms read, or that take a word for many, first.
-    reads: Vec<ReadForm>,
+    reads: Vec<Read>,
     sums: Vec<SumShape>,
     /// Whether an automorphism moves the words of each.
     stores: Vec<bool>,
@@ -213,10 +213,10 @@ impl RowShape {
             }
         }
         let runs = |form| matches!(form, ReadForm::Runs | ReadForm::GatherRuns);
-        let is_taken_once = |&i: &usize| uses[i] == 1 && !runs(self.reads[i]);
+        let is_taken_once = |&i: &usize| uses[i] == 1 && !runs(self.reads[i].form);
         let (once, mut held): (Vec<usize>, Vec<usize>) = order.into_iter().partition(is_taken_once);
         // Whole words before runs: they are more worth being asked for early.
-        held.sort_by_key(|&i| runs(self.reads[i]));
+        held.sort_by_key(|&i| runs(self.reads[i].form));
         held.extend(once);
         let mut new = vec![0; held.len()];
         held.iter().enumerate().for_each(|(number, &old)| new[old] = number as u16);
@@ -230,6 +230,18 @@ impl RowShape {
         held
     }
 
+    /// Numbers the automorphisms of reads, which are those of `loads`.
+    fn number_turns(&mut self, loads: &[Load]) {
+        let mut known = Vec::new();
+        for (read, load) in self.reads.iter_mut().zip(loads).filter(|(_, l)| l.automorphism != 1) {
+            let number = known.iter().position(|&g| g == load.automorphism);
+            read.turn = number.unwrap_or(known.len()) as u16 + 1;
+            if number.is_none() {
+                known.push(load.automorphism);
+            }
+        }
+    }
+
     /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself. At most
     /// `most_fetched` reads are held in registers ahead.
     pub fn text(&self, number: usize, alone: bool, most_fetched: usize) -> String {
@@ -237,9 +249,11 @@ impl RowShape {
             return steps.text(number, self.wide);
         }
         let mut t = String::new();
-        // Transformed words stay in registers from sum to sum, four of each slot.
-        let fetched =
-            self.reads.len().min(most_fetched.min(12usize.saturating_sub(self.halves / 2)));
+        // Transformed words stay in registers from sum to sum, four of each slot. Where sums are
+        // formed under automorphisms, their operands are too many to be held.
+        let most_fetched = most_fetched.min(12usize.saturating_sub(self.halves / 2));
+        let turns = self.sums.iter().any(|sum| self.turn_of(sum).is_some());
+        let fetched = if turns { 0 } else { self.reads.len().min(most_fetched) };
         // Writing to a string cannot fail.
         let _ = write!(
             t,
@@ -262,68 +276,13 @@ impl RowShape {
             if self.cost() > 200 { 1 } else { 8 },
             self.reads
                 .iter()
-                .map(|&f| (f as u8).to_string())
+                .map(|read| (read.form as u8).to_string())
                 .chain(["0".into()])
                 .collect::<Vec<_>>()
                 .join(", "),
         );
-        // Each sum leaves as soon as it may, so that its words take no registers any longer: a
-        // buffer is free once the last sum has read the transformed load that lies there.
-        let free_after = |slot: u16| {
-            self.sums.iter().rposition(|sum| sum.terms.iter().any(|t| t.reads_half(slot)))
-        };
-        for (i, sum) in self.sums.iter().enumerate() {
-            sum.text(i, &mut t);
-            for &s in &sum.stores {
-                let _ = writeln!(
-                    t,
-                    "        x.template store<{}>({s}, v{i});",
-                    self.stores[usize::from(s)]
-                );
-            }
-            for (from, earlier) in self.sums[..=i].iter().enumerate() {
-                for &s in &earlier.half_stores {
-                    if free_after(s).map_or(from, |last| last.max(from)) == i {
-                        let _ = writeln!(t, "        x.keep({s}, v{from});");
-                    }
-                }
-            }
-        }
+        t.push_str(&SumsText::of(self, turns));
         t.push_str("    }\n};\n");
         t
-    }
-}
-
-impl SumShape {
-    fn text(&self, number: usize, t: &mut String) {
-        let name = |value: &Value| value.text();
-        if let [TermShape::Copy(value)] = &self.terms[..] {
-            let _ = writeln!(t, "        const auto v{number} = {};", name(value));
-            return;
-        }
-        let _ = writeln!(t, "        auto s{number} = x.sum();");
-        for (i, term) in self.terms.iter().enumerate() {
-            let _ = match term {
-                TermShape::Copy(_) => Ok(()),
-                TermShape::Product(a, b) => {
-                    writeln!(t, "        s{number}.product({}, {});", name(a), name(b))
-                }
-                TermShape::Scaled(a, c) => {
-                    writeln!(t, "        s{number}.scaled({}, x.constant({c}));", name(a))
-                }
-                TermShape::Constant(c) => {
-                    writeln!(t, "        s{number}.constant(x.constant({c}));")
-                }
-                TermShape::Group(products, c) => {
-                    let _ = writeln!(t, "        auto g{number}_{i} = x.sum();");
-                    for (a, b) in products {
-                        let _ =
-                            writeln!(t, "        g{number}_{i}.product({}, {});", name(a), name(b));
-                    }
-                    writeln!(t, "        s{number}.scaled(g{number}_{i}.value(), x.constant({c}));")
-                }
-            };
-        }
-        let _ = writeln!(t, "        const auto v{number} = s{number}.value();");
     }
 }

@@ -59,6 +59,7 @@ impl Loader for MultiBackend {
                 most_row_slots: a.most_row_slots.min(b.most_row_slots),
                 most_column_sums: a.most_column_sums.min(b.most_column_sums),
                 least_column_tiles: a.least_column_tiles.max(b.least_column_tiles),
+                turn_operands: a.turn_operands && b.turn_operands,
             })
             .unwrap_or_default()
     }

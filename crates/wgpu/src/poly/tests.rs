@@ -71,6 +71,7 @@ fn agree(engine: &PolyEngine, seeds: std::ops::Range<u64>) {
         own,
         PolyPlan { most_row_slots: 2, most_column_sums: 1, ..own },
         PolyPlan { fuse: false, ..own },
+        PolyPlan { turn_operands: true, ..own },
     ];
     for seed in seeds {
         let random = random_program(log2_degree, 12, seed);

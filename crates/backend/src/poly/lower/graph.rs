@@ -1,7 +1,7 @@
 //! The graph of limbs: what a program computes, prime by prime, with the row or column phase in
 //! which each limb can first be known.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::poly::schedule::Limb;
 
@@ -74,6 +74,8 @@ pub(super) struct Graph {
     pub halves: Vec<u32>,
     /// Evaluations that go through memory lest a tile need too many half transforms.
     pub parted: Vec<bool>,
+    /// Sums that are formed under an automorphism (`turn`).
+    pub turned: BTreeSet<Id>,
     pub conversions: Vec<Conversion>,
     /// 2N, the modulus of automorphisms' exponents.
     pub order: u32,
@@ -91,6 +93,7 @@ impl Graph {
             levels: Vec::new(),
             halves: Vec::new(),
             parted: Vec::new(),
+            turned: BTreeSet::new(),
             conversions: Vec::new(),
             order,
             most_halves,

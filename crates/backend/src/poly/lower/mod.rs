@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `expand` | the program as a graph of limbs; views are gone, automorphisms are references |
 //! | `simplify` | work moved between evaluations and coefficients, so that phases are few |
+//! | `turn` | where the plan says so: which sums are formed under an automorphism |
 //! | `place` | the phase, or phases, that compute each limb; which limbs go through memory |
 //! | `rows`, `columns` | the tiles of each phase |
 //! | `arena` | memory by lifetime |
@@ -24,6 +25,7 @@ mod place;
 mod rows;
 mod separate;
 mod simplify;
+mod turn;
 
 /// The schedule of `program` by `plan`. Values of `keep` are there after the last launch, too.
 ///
@@ -42,8 +44,11 @@ pub fn lower(program: &Program, plan: &PolyPlan, keep: &[Value]) -> Result<Sched
     let (raw, mut demands) = expand::expand(program, keep);
     // A sum that is stored half transformed needs one more.
     let most_halves = plan.most_row_slots as u32 - 1;
-    let graph = simplify::simplify(&raw, &mut demands, most_halves, &program.ring().primes);
+    let mut graph = simplify::simplify(&raw, &mut demands, most_halves, &program.ring().primes);
     drop(raw);
+    if plan.turn_operands {
+        graph = turn::turn(&graph, &mut demands, most_halves);
+    }
     let kept: Vec<usize> = keep.iter().map(|&v| program.type_of(v).basis.len()).collect();
     let placed = place::place(&graph, &demands, &kept, program.residents());
     let mut levels: Vec<(Vec<Id>, Vec<Id>)> = Vec::new();

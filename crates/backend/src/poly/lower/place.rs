@@ -268,6 +268,10 @@ impl Placer<'_> {
     fn better_early(&self, id: Id, level: u32) -> bool {
         let Node::Sum(terms) = self.graph.node(id) else { return false };
         let own = self.graph.level(id);
+        // Sums that it reads are formed at its own level, and nowhere else.
+        if terms.iter().flat_map(|t| t.refs()).any(|of| self.graph.turned.contains(&of.node)) {
+            return true;
+        }
         if self.graph.halves[id as usize] > 1 && level > own + PATIENCE {
             return true;
         }

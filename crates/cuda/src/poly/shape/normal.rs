@@ -1,6 +1,6 @@
 //! Tiles of rows in a normal form: which shape each has, and its record.
 
-use super::{RowShape, SumShape, TermShape, Value};
+use super::{Read, RowShape, SumShape, TermShape, Value};
 use crate::poly::arguments::{OperandRecord, ReadForm, words_of};
 use crate::poly::limbs::Places;
 use crate::poly::tables::is_wide;
@@ -117,6 +117,7 @@ impl Normalizer<'_> {
         let Builder { mut shape, halves, read_loads, constants, .. } = builder;
         let read_loads: Vec<Load> =
             shape.order_reads().into_iter().map(|old| read_loads[old]).collect();
+        shape.number_turns(&read_loads);
         shape.halves = halves.len();
         shape.constants = constants.len();
         shape.stores = stores.iter().map(|s| s.automorphism != 1).collect();
@@ -253,7 +254,7 @@ impl Builder<'_> {
                     _ => ReadForm::GatherRuns,
                 };
                 let number = self.shape.reads.len() as u16;
-                self.shape.reads.push(form);
+                self.shape.reads.push(Read { form, turn: 0 });
                 self.read_loads.push(load);
                 self.reads.insert(load, number);
                 Value::Read(number)

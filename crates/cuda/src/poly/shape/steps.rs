@@ -81,7 +81,7 @@ impl Parts<'_> {
             Value::Sum(i) => (KEPT, self.buffers[usize::from(i)].unwrap_or_default()),
             Value::Read(i) => {
                 let first = shape.halves + shape.half_stores;
-                (shape.reads[usize::from(i)] as u8, (first + usize::from(i)) as u32)
+                (shape.reads[usize::from(i)].form as u8, (first + usize::from(i)) as u32)
             }
         }
     }

@@ -13,6 +13,8 @@ fn plans() -> Vec<PolyPlan> {
         PolyPlan { most_row_slots: 2, most_column_sums: 1, ..fused },
         PolyPlan { most_row_slots: 3, most_column_sums: 4, ..fused },
         PolyPlan { least_column_tiles: 5, ..fused },
+        PolyPlan { turn_operands: true, ..fused },
+        PolyPlan { turn_operands: true, most_row_slots: 2, most_column_sums: 1, ..fused },
     ]
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::poly::random::{Numbers, ring};
-use crate::poly::schedule::{Form, Launch, Limb, RowTile, Source};
+use crate::poly::schedule::{Form, Launch, Limb, RowSum, RowTile, Source};
 use crate::poly::{
     Basis, Domain, Factor, HostPolynomials, ProgramBuilder, ResidentShape, RingShape, Schedule,
     Term,
@@ -189,6 +189,11 @@ impl Recorder {
 
     /// The fused schedule, after every plan was found to yield what the interpreter yields.
     fn schedule(self) -> Schedule {
+        self.schedule_by(&PolyPlan::default())
+    }
+
+    /// The same by another plan.
+    fn schedule_by(self, plan: &PolyPlan) -> Schedule {
         let mut numbers = Numbers::new(1);
         let degree = self.ring.degree();
         let residents = self
@@ -206,7 +211,7 @@ impl Recorder {
             let ran = run_schedule(&schedule, &self.ring, &residents, &inputs).unwrap();
             assert!(ran == expected, "{plan:?}: other words");
         }
-        lower(&program, &PolyPlan::default(), &[]).unwrap()
+        lower(&program, plan, &[]).unwrap()
     }
 }
 
@@ -364,6 +369,47 @@ fn operations_that_follow_one_another_share_phases() {
 
 #[test]
 fn hoisted_rotations_transform_their_digits_once() {
+    let schedule = hoisted_rotations().schedule();
+    assert_eq!(kernels(&schedule), "rcrrcr");
+    assert_eq!(transforms(&schedule), (36, 36));
+    // Three pairs on nine primes each.
+    assert_eq!(stored_evaluations(&schedule.launches[2]), 3 * 2 * 9);
+}
+
+#[test]
+fn few_limbs_go_through_memory_instead_of_many_products() {
+    let plan = PolyPlan { turn_operands: true, ..PolyPlan::default() };
+    let schedule = hoisted_rotations().schedule_by(&plan);
+    assert_eq!(kernels(&schedule), "rcrrcr");
+    assert_eq!(transforms(&schedule), (36, 36));
+    // Two digits on six primes that are not their own; then sums of three products.
+    assert_eq!(stored_evaluations(&schedule.launches[2]), 2 * 6);
+    for tile in rows(&schedule.launches[3]) {
+        let moved = |sum: &&RowSum| {
+            let sources = sum.terms.iter().flat_map(|t| [t.a, t.b]).flatten();
+            let mut streams = sources.filter_map(|s| match s {
+                Source::Stream(load) => Some(load.automorphism),
+                Source::Slot(_) => None,
+            });
+            streams.next().is_some_and(|g| g != 1 && streams.all(|other| other == g))
+        };
+        assert_eq!(tile.sums.iter().filter(moved).count(), 3 * 2);
+    }
+
+    // One rotation alone would store more than it does.
+    let mut r = Recorder::new();
+    r.digit = 1;
+    let x = r.pair(6);
+    let digits = r.raise(x.1);
+    let turned = r.turned(&digits, x.0, 1, 5);
+    let sum = r.builder.sum(vec![Term::plus(turned.0), Term::plus(turned.1)]).unwrap();
+    r.builder.output(sum);
+    let schedule = r.schedule_by(&plan);
+    assert_eq!(stored_evaluations(&schedule.launches[2]), 2 * 9);
+}
+
+/// Three rotations of one pair, times a diagonal each.
+fn hoisted_rotations() -> Recorder {
     let mut r = Recorder::new();
     let x = r.pair(6);
     let digits = r.raise(x.1);
@@ -379,9 +425,12 @@ fn hoisted_rotations_transform_their_digits_once() {
     let [b, a] = sums.map(|terms| r.builder.sum(terms).unwrap());
     let result = r.divide_pair(Pair(b, a), &basis);
     r.output(result);
-    let schedule = r.schedule();
-    assert_eq!(kernels(&schedule), "rcrrcr");
-    assert_eq!(transforms(&schedule), (36, 36));
+    r
+}
+
+fn stored_evaluations(launch: &Launch) -> usize {
+    let stores = rows(launch).iter().flat_map(|t| &t.sums).flat_map(|s| &s.stores);
+    stores.filter(|s| s.form == Form::Evaluations).count()
 }
 
 #[test]
