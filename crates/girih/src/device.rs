@@ -47,6 +47,7 @@ impl OpenOptions {
 }
 
 /// What enumeration found.
+#[non_exhaustive]
 pub struct DeviceEnumeration {
     /// Devices that can be opened, fastest kind first.
     pub devices: Vec<DeviceInfo>,
