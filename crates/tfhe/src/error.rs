@@ -1,7 +1,7 @@
 //! The one error type of this crate.
 
-use crate::{KeyId, ParameterSet};
 use girih_backend::{BackendError, ShapeError};
+use girih_rlwe::KeyId;
 
 /// Why something was refused. Every message names what is wrong and what would be right.
 #[derive(Debug, thiserror::Error)]
@@ -117,8 +117,8 @@ pub(crate) fn mismatch<T>(why: impl Into<String>) -> Result<T> {
 
 pub(crate) fn wrong_set<T>(
     what: &'static str,
-    found: &ParameterSet,
-    expected: &ParameterSet,
+    found: &impl ToString,
+    expected: &impl ToString,
 ) -> Result<T> {
     let (expected, found) = (expected.to_string(), found.to_string());
     Err(Error::WrongSet { what, expected, found })

@@ -30,7 +30,7 @@ def tqdm(**options: Any) -> Progress:
 
 
 def _shown() -> Progress:
-    """What ``progress=True`` means: bars on a terminal, from two seconds on, which go at the end."""
+    """What ``progress=True`` means: bars on a terminal from two seconds on, wiped when done."""
     return tqdm(delay=2, disable=None, leave=False)
 
 
