@@ -5,7 +5,7 @@ mod toy;
 
 use girih_backend::{LoadOptions, NoProgress, Progress};
 use girih_integer::{
-    CompressedIntegers, Encrypted, Error, FheBool, FheInt, FheUint, Integer, Integers, Result,
+    CompressedIntegers, Encrypted, Error, FheBool, FheInt, FheUint, Integers, Result,
 };
 use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, PublicKey, ServerKey};
 use proptest::prelude::*;

@@ -4,7 +4,7 @@ mod toy;
 
 use girih_backend::Progress;
 use girih_discrete::{DEFAULT_LIMIT, DiscreteParameters, Forecast, ServerKey};
-use girih_integer::{Encrypted, Integer, Result, SlotCost, slot_costs};
+use girih_integer::{Encrypted, Result, SlotCost, slot_costs};
 use std::sync::{Arc, Mutex, OnceLock};
 use toy::Toy;
 
