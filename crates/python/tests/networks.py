@@ -70,3 +70,59 @@ def deep(set, costs, layers=12):
     ranges = [(float(x.min()), float(x.max())) for x in values]
     how = (1.25, 2**-10, set, None, 0, costs)
     return compiled("Deep", Network(ops, arrays), ranges, how, values[0], values[-1])
+
+
+def images(set, channels=3, side=16, function="Square", costs=None):
+    """Images whose numbers are more than a small ciphertext's slots: a convolution, a residual
+    block of two, one by steps of two, and sums of what is left; and inputs for it."""
+    numbers = np.random.default_rng(8)
+    wide, half = 4, side // 2
+    of_images = {"stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1}
+    kernels = {"a.weight": (wide, channels, 3, 3), "b.weight": (wide, wide, 3, 3),
+               "c.weight": (wide, wide, 3, 3)}  # fmt: skip
+    arrays = {name: numbers.normal(0, 0.1, shape).astype("f4") for name, shape in kernels.items()}
+    arrays |= {f"{name}.bias": numbers.normal(0, 0.1, wide).astype("f4") for name in "abc"}
+    size = wide * half * half
+    arrays["d.weight"] = numbers.normal(0, 0.05, (5, size)).astype("f4")
+    large, small = (wide, side, side), (wide, half, half)
+    halved = {**of_images, "stride": [2, 2]}
+    ops = [
+        Op("input", "x", (), (channels, side, side)),
+        Op("conv", "a", (0,), large, of_images, ("a.weight", "a.bias")),
+        Op("function", "first", (1,), large, {"function": function}),
+        Op("conv", "b", (2,), large, of_images, ("b.weight", "b.bias")),
+        Op("function", "activation", (3,), large, {"function": function}),
+        Op("add", "sum", (2, 4), large, {"factors": [1.0, 1.0]}),
+        Op("conv", "c", (5,), small, halved, ("c.weight", "c.bias")),
+        Op("function", "last", (6,), small, {"function": function}),
+        Op("linear", "d", (7,), (5,), {}, ("d.weight",)),
+        Op("shape", "y", (8,), (5,)),
+    ]
+    network = Network(ops, arrays)
+    values = [numbers.uniform(-1, 1, (6, channels * side * side))]
+    for op in ops[1:]:
+        read = [values[i] for i in op.inputs]
+        if op.kind == "function":
+            values.append(SIMPLE[op.how["function"]](read[0]))
+        elif op.kind == "add":
+            values.append(read[0] + read[1])
+        else:
+            matrix, bias = network.matrix(op)
+            values.append(np.array([matrix.apply(row) for row in read[0]]) + bias)
+    ranges = [(float(x.min()), float(x.max())) for x in values]
+    how = (1.25, 2**-10, set, None, 2, costs)
+    inputs = values[0].reshape(-1, channels, side, side)
+    return compiled("Images", network, ranges, how, inputs, values[-1])
+
+
+SIMPLE = {"Square": np.square, "SiLU": lambda x: x / (1 + np.exp(-x))}
+
+
+def squares(set, size):
+    """The squares of numbers, as many as there are."""
+    ops = [Op("input", "x", (), (size,)), Op("function", "square", (0,), (size,), {})]
+    ops[1].how["function"] = "Square"
+    inputs = np.random.default_rng(9).uniform(-1, 1, (4, size))
+    ranges = [(float(x.min()), float(x.max())) for x in (inputs, inputs**2)]
+    how = (1.25, 2**-10, set, None, 0, None)
+    return compiled("Squares", Network(ops, {}), ranges, how, inputs, inputs**2)

@@ -6,11 +6,11 @@ import itertools
 import numpy as np
 import pytest
 from conftest import CKKS_TOY
-from networks import deep, dense, softmax
+from networks import deep, dense, images, softmax, squares
 
 import girih.nn
-from girih import ckks, errors
-from girih.nn import _file
+from girih import _sets, ckks, errors
+from girih.nn import Costs, _file
 from girih.nn._levels import Rules, Task, place
 from girih.nn._places import Place, packed
 from girih.nn._sparse import Sparse, convolution, pooling
@@ -84,6 +84,66 @@ def test_an_encrypted_softmax():
         softmax(spread=400.0)
     with pytest.raises(errors.ApproximationError, match=r"softmax \((Exp|Inverse)\)"):
         softmax(spread=20.0)
+
+
+def tried(model, count=3):
+    """The largest distance of an encrypted run from the same polynomials in the clear."""
+    client = ckks.ClientKey.generate_seeded_for_tests(model.parameters, bytes(range(32)))
+    server = model.server(model.keys(client), "cpu")
+    x = np.random.default_rng(3).uniform(-0.9, 0.9, (count, *model.client.input_shape))
+    encrypted = model.encrypt(client, x)
+    found = model.decrypt(client, model.run(server, encrypted), count)
+    return encrypted, np.abs(found - model.plain(x)).max() / model.client.output_range
+
+
+@pytest.mark.parametrize(("channels", "side", "parts"), [(3, 16, 2), (1, 32, 2), (5, 16, 3)])
+def test_values_of_several_ciphertexts(channels, side, parts, tmp_path):
+    """Images of more numbers than there are slots: channels apart, and rows of one channel."""
+    set = ckks.Parameters.generate(
+        "INSECURE_IMAGES", log2_degree=10, log2_scale=40.0, auxiliary=3, levels=7
+    )
+    model = images(set, channels, side)
+    assert (model.client.parts, model.client.rows, model.client.slots) == (parts, 1, 512)
+    assert f"an input in {parts} ciphertexts of 512 slots" in model.summary()
+    inputs, exact, plain = model.samples
+    assert np.abs(exact - plain).max() < 1e-6
+    encrypted, off = tried(model)
+    assert encrypted.shape == (3, parts, 512) and off < 1e-6
+    model.save(tmp_path / "model")
+    again = girih.nn.load(tmp_path / "model")
+    assert tried(again)[1] < 1e-6 and again.products == model.products
+    # In one ciphertext the same network takes fewer rotations and products.
+    whole = _sets.with_levels("INSECURE_WHOLE", 13, 40, 7, 10.0, "of more slots")
+    one = images(whole, channels, side)
+    assert one.client.parts == 1 and one.products < model.products
+    assert np.abs(one.plain(inputs) - model.plain(inputs)).max() < 1e-9
+    with pytest.raises(errors.MismatchError, match=rf"returns has \(.., {parts}, 512\) at level"):
+        client = ckks.ClientKey.generate(model.parameters)
+        model.run(model.server(model.keys(client), "cpu"), model.encrypt(client, inputs)[:, 0])
+
+
+def test_several_ciphertexts_are_bootstrapped():
+    set = ckks.Parameters(CKKS_TOY)
+    rising = tuple(1.0 + level for level in range(set.default_level + 1))
+    cheap = Costs(set, "cheap", rising, rising, rising, 0.0)
+    model = images(CKKS_TOY, function="SiLU", costs=cheap)
+    most = [len(p.refreshed) + p.before + p.after for p in model.placed]
+    # Of values in two ciphertexts each of them is.
+    assert model.client.parts == 2 and model.bootstrappings > sum(most) > 0
+    assert tried(model)[1] < 1e-3
+
+
+def test_values_that_no_ciphertexts_hold():
+    small = ckks.Parameters.generate(
+        "INSECURE_SMALL", log2_degree=4, log2_scale=40.0, auxiliary=3, levels=4
+    )
+    set = ckks.Parameters.generate(
+        "INSECURE_TINY", log2_degree=5, log2_scale=40.0, auxiliary=3, levels=7
+    )
+    with pytest.raises(errors.UnsupportedError, match="which are .* and 64 at most are there"):
+        images(set, 3, 32)
+    with pytest.raises(errors.UnsupportedError, match="layer square: results lie in 32 slots"):
+        squares(small, 20)
 
 
 def test_files_are_the_model_and_the_clients_part(model, client, server, tmp_path):
@@ -175,7 +235,8 @@ def test_diagonals_are_the_convolution(shape, out, stride):
 
 
 def check(matrix, to, source, x):
-    part = packed(matrix, to, source)
+    ((where, part),) = packed(matrix, to, source, 1 << 20).items()
+    assert where == (0, 0)
     slots = np.zeros(source.period)
     slots[source.slots()] = x
     found = applied(part, np.tile(slots, part.slots // source.period))

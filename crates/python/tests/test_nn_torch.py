@@ -302,7 +302,7 @@ def test_layers_that_are_not_known(layer, words):
         (nn.AvgPool2d(2, ceil_mode=True), (1, 4, 4), r"\(AvgPool2d\): ceil_mode"),
         (nn.Conv2d(1, 1, 3, padding=1, padding_mode="reflect"), (1, 4, 4), "only zeros"),
         (nn.Linear(4, 4), (1, 4, 4), r"\(Linear\): of numbers of shape \(1, 4, 4\): Flatten"),
-        (nn.Conv2d(1, 9, 3, padding=1), (1, 16, 16), r"4096 slots are needed, .* has 512"),
+        (nn.Conv2d(1, 9, 3, padding=1), (1, 16, 16), r"results lie in 4096 slots, .* has 512"),
         (nn.Sequential(nn.Linear(4, 4), nn.ReLU()), (4,), r"\(ReLU\): levels end there"),
     ],
 )  # fmt: skip

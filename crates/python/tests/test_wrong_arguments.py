@@ -20,10 +20,11 @@ from wrong import MORE, NONSENSE, public_calls, tried
 import girih
 import girih.heir
 import girih.nn
-from girih import ckks, columns, integer, models, progress, rows, serving, wire, worker
+from girih import ckks, columns, discrete, integer, models, progress, rows, serving, wire, worker
 
 NAMES = sorted(public_calls())
 OF_RAY = "ray.Pool."
+DISCRETE_TOY = "INSECURE_DISCRETE_4_N10"
 TWO = Path(__file__).parents[1] / "examples" / "heir" / "two.mlir"
 # What takes anything.
 ANYTHING = {"progress.tqdm", "worker.on_host"}
@@ -69,6 +70,8 @@ def objects(
     large_keys = context.keys(owner, ["sign", "relu", "decompose"], bits=12)
     netlist = girih.Netlist.adder(2)
     circuit = girih.Circuit(netlist, client.parameters, log2_failure=-1.0)
+    of_slots = discrete.ClientKey.generate_seeded_for_tests(DISCRETE_TOY, bytes(32))
+    slot_keys = of_slots.evaluation_keys()
     return {
         "bits": client.encrypt([True, False]),
         "three": client.encrypt([True, False, True]),
@@ -100,6 +103,14 @@ def objects(
         "integer client": integer_client,
         "integer server": integer_server,
         "public": ckks_client.public_key(),
+        "slot client": of_slots,
+        "slot keys": slot_keys,
+        "slot server": discrete.ServerKey(slot_keys, "cpu"),
+        "slot public": of_slots.public_key(),
+        "numbers": of_slots.encrypt([3, 1], below=4),
+        "slot bits": of_slots.encrypt([True, False]),
+        "slot integers": of_slots.encrypt_integers([1, 2], "uint4"),
+        "slot conditions": of_slots.encrypt_integers([True, False], "bool"),
         "table": girih.LookUpTable(2, [0, 1, 2, 3]),
         "function": girih.Function(2, [0, 1, 2, 3]),
         "matrix": ckks.Matrix(np.eye(16)),
@@ -119,6 +130,8 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
     integers, netlist, circuit, inputs = o["integers"], o["netlist"], o["circuit"], o["inputs"]
     context, owner, large, table = o["context"], o["owner"], o["large"], o["table"]
     seed, set_of_bits, set_of_vectors = bytes(32), client.parameters, ckks_client.parameters
+    of_slots, slot_keys, slot_bits = o["slot client"], o["slot keys"], o["slot bits"]
+    slot_integers, slot_conditions = o["slot integers"], o["slot conditions"]
     parameters = set_of_bits.name
     builder = girih.NetlistBuilder()
     wires = builder.input("x", 3)
@@ -170,6 +183,9 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
 
     def of_ckks(function):
         return on(ckks_server, function)
+
+    def of_numbers(function):
+        return on(o["slot server"], function)
 
     def of_integers(function):
         return on(integer_server, function)
@@ -407,6 +423,65 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         ),
         "ckks.ServerKey.record": (ckks_server.record, (lambda x: x + 1, 2), {}),
         "ckks.ServerKey.upload": (ckks_server.upload, (vector,), {}),
+        "discrete.ClientKey.decrypt": (of_slots.decrypt, (slot_bits,), {}),
+        "discrete.ClientKey.evaluation_keys": (
+            no_progress(of_slots.evaluation_keys), (), {"progress": None},
+        ),
+        "discrete.ClientKey.generate": (discrete.ClientKey.generate, (DISCRETE_TOY,), {}),
+        "discrete.ClientKey.generate_seeded_for_tests": (
+            discrete.ClientKey.generate_seeded_for_tests, (DISCRETE_TOY, seed), {},
+        ),
+        **{
+            f"discrete.{name}.{method}": (getattr(key, method), arguments, keywords)
+            for name, key in (("ClientKey", of_slots), ("PublicKey", o["slot public"]))
+            for method, arguments, keywords in (
+                ("encrypt", ([1, 0],), {"below": 4}),
+                ("encrypt_integers", ([1, 2], "uint4"), {}),
+                ("from_bytes", (key.to_bytes(), DISCRETE_TOY), {}),
+            )
+        },
+        "discrete.EvaluationKeys.from_bytes": (
+            discrete.EvaluationKeys.from_bytes, (slot_keys.to_bytes(), DISCRETE_TOY), {},
+        ),
+        "discrete.Parameters": (discrete.Parameters, (DISCRETE_TOY,), {}),
+        "discrete.Parameters.from_toml": (
+            discrete.Parameters.from_toml, (of_slots.parameters.to_toml(),), {},
+        ),
+        "discrete.ServerKey": (
+            no_progress(discrete.ServerKey), (slot_keys, "cpu"),
+            {"log2_failure": -20.0, "progress": None},
+        ),
+        "discrete.ServerKey.upload": (o["slot server"].upload, (slot_bits,), {}),
+        "discrete.Numbers.from_bytes": (
+            discrete.Numbers.from_bytes, (slot_bits.to_bytes(), (2,)), {},
+        ),
+        "discrete.Numbers.full_adder": (
+            of_numbers(slot_bits.full_adder), (slot_bits, slot_bits), {},
+        ),
+        "discrete.Numbers.lookup": (
+            of_numbers(o["numbers"].lookup), (lambda m: 3 - m, [0, 1, 2, 3]),
+            {"modulus": None, "order": None},
+        ),
+        "discrete.Numbers.select": (
+            of_numbers(slot_bits.select), (o["numbers"], o["numbers"], 2), {},
+        ),
+        "discrete.Integers.astype": (of_numbers(slot_integers.astype), ("int8",), {}),
+        "discrete.Integers.from_bytes": (
+            discrete.Integers.from_bytes, (slot_integers.to_bytes(), (2,)), {},
+        ),
+        "discrete.Integers.select": (
+            of_numbers(slot_conditions.select), (slot_integers, slot_integers, "uint4"), {},
+        ),
+        **{
+            f"discrete.Integers.{name}": (
+                of_numbers(getattr(slot_integers, name)), (slot_integers,), {},
+            )
+            for name in (
+                "checked_add", "checked_div_rem", "checked_mul", "checked_sub", "div_rem",
+                "maximum", "minimum", "overflowing_add", "overflowing_mul", "overflowing_sub",
+                "rotate_left", "rotate_right", "total",
+            )
+        },
         "integer.Ciphertexts.astype": (of_integers(integers.astype), ("int8",), {}),
         "integer.Ciphertexts.from_bytes": (
             integer.Ciphertexts.from_bytes, (integers.to_bytes(), (2,)), {},
@@ -506,7 +581,8 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "heir.Program.with_known": (heir.with_known, (0.5,), {}),
         "heir.Program.with_ranges": (heir.with_ranges, (numbers, numbers), {"margin": 2.0}),
         "heir.read": (
-            girih.heir.read, (TWO.read_text(),), {"function": "two", "set": CKKS_TOY},
+            girih.heir.read, (TWO.read_text(),),
+            {"function": "two", "set": CKKS_TOY, "magnitude": 1.0},
         ),
         "progress.tqdm": (no_progress(progress.tqdm), (), {}),
         "ray.MapBatches": (

@@ -7,7 +7,9 @@ import numpy as np
 import girih
 import girih.heir
 import girih.nn
-from girih import ckks, columns, errors, integer, models, progress, rows, serving, wire, worker
+from girih import (
+    ckks, columns, discrete, errors, integer, models, progress, rows, serving, wire, worker,
+)  # fmt: skip
 
 REFUSED = (errors.Error, TypeError, ValueError, OverflowError, IndexError, LookupError)
 NONSENSE = [
@@ -57,9 +59,10 @@ def takes_arguments(function):
 def public_calls():
     """All that takes arguments, by the names that users write."""
     modules = {
-        "girih": girih, "ckks": ckks, "integer": integer, "columns": columns, "models": models,
-        "heir": girih.heir, "nn": girih.nn, "progress": progress, "ray": girih.ray, "rows": rows,
-        "serving": serving, "wire": wire, "worker": worker,
+        "girih": girih, "ckks": ckks, "discrete": discrete, "integer": integer,
+        "columns": columns, "models": models, "heir": girih.heir, "nn": girih.nn,
+        "progress": progress, "ray": girih.ray, "rows": rows, "serving": serving, "wire": wire,
+        "worker": worker,
     }  # fmt: skip
     found = set()
     for module, things in modules.items():

@@ -5,6 +5,22 @@ from __future__ import annotations
 from . import ckks, errors
 
 
+#: Sets with a bootstrapping at N = 2^16, by log2 of the scale: those with fewer levels first.
+BOOTSTRAPPING = {
+    30: ["CKKS_D30"],
+    35: ["CKKS_D35"],
+    40: ["CKKS_D40_30BIT_LOW", "CKKS_D40_30BIT_14"],
+    45: ["CKKS_D45"],
+    50: ["CKKS_D50"],
+}
+
+
+def with_bootstrapping(log_scale: int) -> list[ckks.Parameters]:
+    """Published sets with a bootstrapping whose scale has so many bits, or the next more."""
+    found = [names for bits, names in BOOTSTRAPPING.items() if bits >= log_scale]
+    return [ckks.Parameters(name) for names in found[:1] for name in names]
+
+
 def with_levels(
     name: str, degree: int, log_scale: int, levels: int, headroom: float, description: str
 ) -> ckks.Parameters:

@@ -13,8 +13,9 @@
 
     >>> (result,) = program.decrypt(client, y)                        # the owner again
 
-HEIR packs arrays into slots and places products and rotations; girih runs what it wrote, in
-HEIR's dialect of Lattigo, on any of its devices. What is not known is refused by its name and line.
+HEIR packs arrays into slots and places products, rotations and bootstrappings; girih runs what it
+wrote, in HEIR's dialect of Lattigo or of OpenFHE, on any of its devices. What is not known is
+refused by its name and line.
 """
 
 from ._program import Argument, Program

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
-from ._steps import Body, Step, Values, rule
+import numpy as np
+
+from ._steps import LEFT, Body, Step, Values, rule
+from ._tensor import array_of
 from ._text import VALUE, Operation, Type, malformed, number, unsupported
 
 
@@ -51,15 +55,39 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le,
     "sgt": operator.gt, "sge": operator.ge,
 }  # fmt: skip
+#: Of numbers, so that ordered and unordered comparisons are the same.
+_COMPARED_FLOATS = {
+    f"{first}{name.removeprefix('s')}": compared
+    for first in "ou" for name, compared in _COMPARED.items()
+}  # fmt: skip
+
+
+def _of_tensors(op: Operation, function: Callable[..., Any], *names: str) -> Step:
+    """Numbers of tensors, each by itself."""
+    result = op.results[0]
+
+    def step(values: Values) -> None:
+        arrays = [array_of(values[name]) for name in names]
+        if len({array.shape for array in arrays}) != 1:
+            raise ValueError(f"tensors of shapes {[list(array.shape) for array in arrays]}")
+        values[LEFT].take(arrays[0].size)
+        with np.errstate(all="ignore"):
+            values[result] = function(*arrays)
+
+    return step
 
 
 @rule(*(f"arith.{name}" for name in _BINARY))
 def _binary(body: Body, op: Operation) -> Step:
-    found = body.match(op, rf"({VALUE}, {VALUE})(?: overflow<[\w, ]+>)? : (\w+)")
+    found = body.match(op, rf"({VALUE}, {VALUE})(?: overflow<[\w, ]+>)? : (\S+)")
     (a, b), type, result = body.use(op, found[1]), body.type(op, found[2]), op.results[0]
     function, short = _BINARY[op.name[6:]], op.name[6:]
     if short.endswith("f") != type.is_float or not type.is_number:
         raise malformed(op.line, f"{op.name} of {type.name}")
+    if type.shape is not None:
+        if not type.is_float:
+            raise unsupported(op.line, f"{op.name} of tensors of {type.name}")
+        return _of_tensors(op, function, a, b)
     if type.is_float or type.name == "i1":
 
         def of_floats(values: Values) -> None:
@@ -80,9 +108,13 @@ def _constant(body: Body, op: Operation) -> Step:
     if op.rest in ("true", "false"):
         value: Any = op.rest == "true"
     else:
-        found = body.match(op, r"([^\s<>:]+) : (\S+)")
+        found = body.match(op, r"(dense(?:_resource)?<.*>|[^\s<>:]+) : (\S+)")
         type = body.type(op, found[2])
-        if not type.is_number:
+        if type.shape is not None and found[1].startswith("dense"):
+            array = body.reader.dense(found[1], type, op.line)
+            array.flags.writeable = False
+            return lambda values: values.__setitem__(result, array)
+        if not type.is_number or type.shape is not None:
             raise unsupported(op.line, f"a constant of {type.name}")
         try:
             value = number(found[1], type.name) if type.is_float else int(found[1])
@@ -98,8 +130,13 @@ def _constant(body: Body, op: Operation) -> Step:
 @rule("arith.index_cast", "arith.extsi", "arith.trunci", "arith.extf", "arith.truncf",
       "arith.sitofp")  # fmt: skip
 def _cast(body: Body, op: Operation) -> Step:
-    found = body.match(op, rf"({VALUE}) : (\w+) to (\w+)")
+    found = body.match(op, rf"({VALUE}) : (\S+) to (\S+)")
     (x,), type, result = body.use(op, found[1]), body.type(op, found[3]), op.results[0]
+    if type.shape is not None:
+        if not (type.is_float and body.type(op, found[2]).is_float):
+            raise unsupported(op.line, f"{op.name} of tensors of {type.name}")
+        # Numbers have double precision, whatever they are called.
+        return lambda values: values.__setitem__(result, values[x])
     bits = 0 if type.is_float else _bits(type)
 
     def cast(values: Values) -> None:
@@ -108,27 +145,45 @@ def _cast(body: Body, op: Operation) -> Step:
     return cast
 
 
-@rule("arith.negf")
-def _negative(body: Body, op: Operation) -> Step:
-    found, result = body.match(op, rf"({VALUE}) : f\d+"), op.results[0]
-    (x,) = body.use(op, found[1])
-
-    def negate(values: Values) -> None:
-        values[result] = -values[x]
-
-    return negate
+def _root(x: Any) -> Any:
+    if np.any(np.asarray(x) < 0):
+        raise ValueError("the square root of a negative number")
+    return np.sqrt(x) if isinstance(x, np.ndarray) else math.sqrt(x)
 
 
-@rule("arith.cmpi")
+_UNARY: dict[str, Callable[[Any], Any]] = {"arith.negf": operator.neg, "math.sqrt": _root}
+
+
+@rule(*_UNARY)
+def _unary(body: Body, op: Operation) -> Step:
+    found, function, result = body.match(op, rf"({VALUE}) : (\S+)"), _UNARY[op.name], op.results[0]
+    (x,), type = body.use(op, found[1]), body.type(op, found[2])
+    if not type.is_float:
+        raise malformed(op.line, f"{op.name} of {type.name}")
+    if type.shape is not None:
+        return _of_tensors(op, function, x)
+
+    def step(values: Values) -> None:
+        values[result] = function(values[x])
+
+    return step
+
+
+@rule("arith.cmpi", "arith.cmpf")
 def _compare(body: Body, op: Operation) -> Step:
     found, result = body.match(op, rf"(\w+), ({VALUE}, {VALUE}) : \w+"), op.results[0]
     a, b = body.use(op, found[2])
-    compared = _COMPARED.get(found[1])
+    known = _COMPARED if op.name == "arith.cmpi" else _COMPARED_FLOATS
+    compared = known.get(found[1])
     if compared is None:
-        raise unsupported(op.line, f"arith.cmpi {found[1]}: {', '.join(_COMPARED)} are known")
+        raise unsupported(op.line, f"{op.name} {found[1]}: {', '.join(known)} are known")
 
     def compare(values: Values) -> None:
-        values[result] = compared(values[a], values[b])
+        x, y = values[a], values[b]
+        if x != x or y != y:
+            why = "of a number that was never written, or that is known to whoever computes alone"
+            raise unsupported(op.line, f"{op.name} {why}")
+        values[result] = compared(x, y)
 
     return compare
 

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _arithmetic, _control, _lattigo, _memory
+from . import _arithmetic, _control, _lattigo, _memory, _openfhe, _tensor
 from ._steps import CALLS, LEFT, MACHINE, MOST_CALLS, Body, Left, Return, Values, run_steps
 from ._text import Function, Module, Reader, malformed, unsupported
 
 #: What reads operations is known by its import.
-RULES_OF = (_arithmetic, _control, _lattigo, _memory)
-
-CIPHERTEXT = "lattigo.rlwe.ciphertext"
+RULES_OF = (_arithmetic, _control, _lattigo, _memory, _openfhe, _tensor)
 
 
 class Functions:
@@ -50,7 +48,7 @@ class Functions:
         """A function on a machine."""
         start = {MACHINE: machine, LEFT: Left(), CALLS: 0}
         found: list[Any] = self[name](start, inputs)
-        return found
+        return [x.array() if isinstance(x, _tensor.Tensor) else x for x in found]
 
 
 def arguments(entry: Function, flat: list[Any], known: Sequence[Any]) -> list[Any]:
@@ -58,7 +56,7 @@ def arguments(entry: Function, flat: list[Any], known: Sequence[Any]) -> list[An
     found: list[Any] = []
     rest, more = list(flat), list(known)
     for _, type in entry.arguments:
-        if type.name == CIPHERTEXT:
+        if type.is_ciphertext:
             count = math.prod(type.shape or ())
             held = np.empty(count, object)
             # One by one: ciphertexts are no sequences of NumPy's.
@@ -75,7 +73,7 @@ def arguments(entry: Function, flat: list[Any], known: Sequence[Any]) -> list[An
 def given(function: Function, inputs: list[Any]) -> list[Any]:
     """The arguments of a function of the client: contexts and keys are nothing here."""
     rest = list(inputs)
-    wanted = [t.is_number or t.name == CIPHERTEXT for _, t in function.arguments]
+    wanted = [t.is_number or t.is_ciphertext for _, t in function.arguments]
     if sum(wanted) != len(rest):
         why = f"@{function.name} takes {sum(wanted)} arrays, not {len(rest)}"
         raise malformed(function.line, why)

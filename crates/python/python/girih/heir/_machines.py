@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import ckks, errors
-from ._lattigo import Plaintext, Transform
+from ._ciphertexts import Floats, Plaintext, Transform
 
-Floats = NDArray[np.float64]
+#: Results of functions by their name and what they were called with, which is kept.
+Prepared = dict[tuple[Any, ...], tuple[list[Any], list[Any]]]
 
 #: Products with whole numbers up to here take no level.
 _WHOLE = 65536.0
@@ -62,8 +64,10 @@ class Trace:
     #: Of each product with a plaintext, in order, the number that it is for all slots, where that
     #: takes no level.
     factors: list[int | None] = field(default_factory=list)
-    #: Ciphertexts of each argument, in the order of encryption.
+    #: Ciphertexts of all arguments.
     encrypted: int = 0
+    #: The most levels that are used up before a bootstrapping; None without any.
+    bootstraps: int | None = None
 
     def encoded(self, values: Floats) -> Floats:
         return _repeated(values, self.slots)
@@ -113,8 +117,17 @@ class Trace:
         self.multiplies = self.multiplies or polynomial.degree > 1
         return self._made(x.used + polynomial.levels)
 
+    def bootstrap(self, x: Depth) -> Depth:
+        # A product before it brings larger numbers into the range of a bootstrapping.
+        used = self._made(x.used + 1).used
+        self.bootstraps = max(self.bootstraps or 0, used)
+        return Depth(0)
+
+    def unknown(self, inputs: list[Any]) -> bool:
+        """Whether nothing is known of an array among these."""
+        return any(isinstance(x, np.ndarray) and np.isnan(x).all() for x in inputs)
+
     def encrypt(self, plain: Plaintext) -> Depth:
-        self.encrypted += 1
         return Depth(0)
 
     def decrypt(self, x: object) -> Plaintext:
@@ -126,6 +139,8 @@ class Plain:
     """The same operations on numbers in the clear."""
 
     slots: int
+    #: Plaintexts that were made of known arguments, which runs share.
+    prepared: Prepared = field(default_factory=dict)
     #: What the results of all operations on ciphertexts reach, in order.
     reached: list[float] = field(default_factory=list)
 
@@ -167,6 +182,10 @@ class Plain:
         u = (2 * x - low - high) / (high - low)
         return self._made(np.asarray(np.polynomial.chebyshev.chebval(u, coefficients), np.float64))
 
+    def bootstrap(self, x: Floats) -> Floats:
+        # Twice: what a recording multiplies first, and what it makes.
+        return self._made(self._made(x))
+
     def encrypt(self, plain: Plaintext) -> Floats:
         return self.encoded(_numbers(plain))
 
@@ -182,6 +201,7 @@ class Recorded:
     factors: list[int | None]
     #: What the results of all operations reach, where that is declared.
     bounds: list[float] | None
+    prepared: Prepared
     _operations: int = 0
     _products: int = 0
 
@@ -231,6 +251,24 @@ class Recorded:
     ) -> ckks.Ciphertexts:
         polynomial = ckks.Polynomial.from_chebyshev(coefficients, (low, high))
         return self._made(x.polynomial(polynomial))
+
+    def bootstrap(self, x: ckks.Ciphertexts) -> ckks.Ciphertexts:
+        """Numbers of magnitude up to 1 are bootstrapped, larger ones are divided first."""
+        if self.bounds is None:
+            why = (
+                "a bootstrapping takes numbers up to 1, and what those of the program reach is not "
+                "known: with_ranges(..) of samples says so"
+            )
+            raise errors.MismatchError(why)
+        reached = self.bounds[self._operations]
+        by = 2 ** max(math.ceil(math.log2(reached)), 0)
+        if by > _WHOLE:
+            why = f"a bootstrapping of numbers up to {reached:.4g}: {_WHOLE:g} at most"
+            raise errors.UnsupportedError(why)
+        self._operations += 1
+        if by > 1:
+            x = (x * (1 / by)).with_magnitude(reached / by)
+        return self._made(x.bootstrap(real=True) * by)
 
     def encrypt(self, plain: Plaintext) -> ckks.Ciphertexts:
         raise errors.UnsupportedError("an encryption within the program: clients encrypt")

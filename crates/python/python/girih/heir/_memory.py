@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 
-import numpy as np
-
-from ._steps import LEFT, MOST_ELEMENTS, Body, Step, Values, rule
-from ._text import VALUE, Operation, malformed, unsupported
-
-
-def _inside(index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    if len(index) != len(shape) or any(not 0 <= i < n for i, n in zip(index, shape, strict=True)):
-        raise IndexError(f"the place {list(index)} of memory of shape {list(shape)}")
-    return index
+from ._arrays import PART, Part, filled, inside, shaped
+from ._steps import LEFT, Body, Step, Values, rule
+from ._text import VALUE, Operation, malformed
 
 
 @rule("memref.alloc", "memref.alloca")
@@ -23,14 +15,11 @@ def _alloc(body: Body, op: Operation) -> Step:
     type = body.type(op, found[1])
     if type.shape is None:
         raise malformed(op.line, f"memory of {type.name}")
-    shape, is_number, count = type.shape, type.is_number, math.prod(type.shape)
+    count = math.prod(type.shape)
 
     def alloc(values: Values) -> None:
-        values[LEFT].elements -= count
-        if values[LEFT].elements < 0:
-            raise unsupported(op.line, f"memory of more than {MOST_ELEMENTS} elements in all")
-        # What is read before it is written is no number.
-        values[result] = np.full(shape, math.nan) if is_number else np.full(shape, None, object)
+        values[LEFT].take(count)
+        values[result] = filled(type)
 
     return alloc
 
@@ -62,7 +51,7 @@ def _load(body: Body, op: Operation) -> Step:
 
     def load(values: Values) -> None:
         memory = values[x]
-        value = memory[_inside(tuple([values[i] for i in places]), memory.shape)]
+        value = memory[inside(values, places, memory.shape)]
         if value is None:
             raise ValueError(f"{x} is read where nothing was written")
         values[result] = value
@@ -78,7 +67,7 @@ def _store(body: Body, op: Operation) -> Step:
 
     def store(values: Values) -> None:
         memory = values[x]
-        memory[_inside(tuple([values[i] for i in places]), memory.shape)] = values[value]
+        memory[inside(values, places, memory.shape)] = values[value]
 
     return store
 
@@ -112,34 +101,12 @@ def _memref_cast(body: Body, op: Operation) -> Step:
 
 @rule("memref.subview")
 def _subview(body: Body, op: Operation) -> Step:
-    pattern = rf"({VALUE})\s?\[([^\]]*)\] \[([^\]]*)\] \[([^\]]*)\] : .+ to (.+)"
-    found, result = body.match(op, pattern), op.results[0]
+    found = body.match(op, rf"({VALUE}){PART} to (.+)")
     (x,), shape = body.use(op, found[1]), body.type(op, found[5]).shape or ()
-    parts = []
-    for text in (found[2], found[3], found[4]):
-        words = [word.strip() for word in text.split(",")]
-        body.use(op, ",".join(word for word in words if word.startswith("%")))
-        if not all(re.fullmatch(rf"\d+|{VALUE}", word) for word in words):
-            raise malformed(op.line, f"memref.subview with [{text}]")
-        parts.append([word if word.startswith("%") else int(word) for word in words])
+    part, result = Part(body, op, found.group(2, 3, 4)), op.results[0]
 
     def subview(values: Values) -> None:
-        memory, cuts = values[x], []
-        offsets, sizes, strides = (
-            [values[word] if isinstance(word, str) else word for word in words] for words in parts
-        )
-        for offset, size, stride, of in zip(offsets, sizes, strides, memory.shape, strict=True):
-            end = offset + (size - 1) * stride + 1
-            if min(offset, size - 1, stride - 1) < 0 or end > of:
-                raise IndexError(f"{size} elements from {offset} by {stride}, of {of}")
-            cuts.append(slice(offset, end, stride))
-        view = memory[tuple(cuts)]
-        # Ranks are reduced by leaving out dimensions of one element.
-        kept = [n for n in view.shape if n > 1]
-        if kept != [n for n in shape if n > 1]:
-            raise ValueError(f"a part of shape {list(view.shape)} as {list(shape)}")
-        for _ in range(view.ndim - len(shape)):
-            view = view.squeeze(view.shape.index(1))
-        values[result] = view.reshape(shape)
+        memory = values[x]
+        values[result] = shaped(memory[part.of(values, memory.shape)], shape)
 
     return subview

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import ckks, errors
-from ._calls import CIPHERTEXT, Functions, arguments, flat_of, given, parts
-from ._machines import Client, Floats, Plain, Recorded, Trace
+from ._calls import Functions, arguments, flat_of, given, parts
+from ._ciphertexts import Floats
+from ._machines import Client, Plain, Prepared, Recorded, Trace
 from ._text import Module
 
 
@@ -42,12 +43,16 @@ class Program:
     parameters: ckks.Parameters
     slots: int
     levels: int
+    #: What the numbers of encrypted arguments reach at most.
+    magnitude: float
     #: Known arguments, in order, where they are set.
     known: tuple[Floats, ...] | None = field(repr=False)
     _functions: Functions = field(repr=False)
     _module: Module = field(repr=False)
     _trace: Trace = field(repr=False)
     _bounds: list[float] | None = field(default=None, repr=False)
+    #: What is made of known arguments before ciphertexts are met.
+    _plaintexts: Prepared = field(default_factory=dict, repr=False)
     _prepared: list[tuple[ckks.ServerKey, ckks.Recording]] = field(
         default_factory=list, repr=False
     )
@@ -59,7 +64,7 @@ class Program:
             why = f"{len(arrays)} known arguments, @{self.name} has {len(wanted)}: {wanted}"
             raise errors.MismatchError(why)
         known = tuple(_array(x, shape) for x, shape in zip(arrays, wanted, strict=True))
-        return replace(self, known=known, _bounds=None, _prepared=[])
+        return replace(self, known=known, _bounds=None, _prepared=[], _plaintexts={})
 
     def with_ranges(self, *samples: Sequence[ArrayLike], margin: float = 1.25) -> Program:
         """The program with what its values reach on samples, times `margin`, as a bound of each:
@@ -79,6 +84,11 @@ class Program:
         bounds = [margin * bound or 1.0 for bound in reached]
         return replace(self, _bounds=bounds, _prepared=[])
 
+    @property
+    def bootstraps(self) -> bool:
+        """Whether ciphertexts are bootstrapped on the way."""
+        return self._trace.bootstraps is not None
+
     # The client
 
     def keys(self, client: ckks.ClientKey, *, progress: Any = None) -> ckks.EvaluationKeys:
@@ -87,16 +97,19 @@ class Program:
         return client.evaluation_keys(
             multiplication=self._trace.multiplies,
             rotations={by: self.levels - used for by, used in self._trace.rotations.items()},
+            conjugation=self.bootstraps,
+            bootstrapping=self.slots if self.bootstraps else None,
             level=self.levels,
             progress=progress,
         )
 
     def encrypt(self, client: ckks.ClientKey, *inputs: ArrayLike) -> list[ckks.Ciphertexts]:
         """Encrypts the arrays that the program takes encrypted, none of whose numbers may exceed
-        1 in magnitude: as many ciphertexts as HEIR packs them into."""
+        `magnitude`: as many ciphertexts as HEIR packs them into."""
         self._check_key(client)
         vectors = self._packed(self._checked(inputs))
-        return [client.encrypt(v, slots=self.slots, level=self.levels) for v in vectors]
+        how = {"slots": self.slots, "level": self.levels}
+        return [client.encrypt(v, magnitude=self.magnitude, **how) for v in vectors]
 
     def decrypt(self, client: ckks.ClientKey, results: Sequence[ckks.Ciphertexts]) -> list[Any]:
         """The results, an array or a number each, for the owner of the key alone."""
@@ -137,7 +150,7 @@ class Program:
         known = self._known_arrays()
 
         def computed(*inputs: ckks.Ciphertexts) -> list[ckks.Ciphertexts]:
-            machine = Recorded(self.slots, self._trace.factors, self._bounds)
+            machine = Recorded(self.slots, self._trace.factors, self._bounds, self._plaintexts)
             return list(flat_of(self._evaluate(machine, list(inputs), known)))
 
         shapes = [(self.levels, self.slots)] * self._trace.encrypted
@@ -187,7 +200,7 @@ class Program:
         self._check_set(client.parameters, "a key")
 
     def _checked(self, inputs: Sequence[ArrayLike]) -> list[Floats]:
-        """The arrays that are encrypted: of their shapes, within [-1, 1]."""
+        """The arrays that are encrypted: of their shapes, within their range."""
         wanted = [argument.shape for argument in self.arguments if argument.encrypted]
         if not isinstance(inputs, (list, tuple)) or len(inputs) != len(wanted):
             shapes = ", ".join(map(str, wanted))
@@ -195,8 +208,9 @@ class Program:
             raise errors.MismatchError(why)
         found = [_array(x, shape) for x, shape in zip(inputs, wanted, strict=True)]
         largest = max(float(np.abs(x).max(initial=0)) for x in found)
-        if largest > 1:
-            why = f"an input reaches {largest:.4g}: numbers from -1 to 1 are encrypted"
+        if largest > self.magnitude:
+            within = f"numbers from -{self.magnitude:g} to {self.magnitude:g} are encrypted"
+            why = f"an input reaches {largest:.4g}: {within}, read(.., magnitude=..) says which"
             raise errors.MismatchError(why)
         return found
 
@@ -208,10 +222,15 @@ class Program:
         return self.known
 
     def _packed(self, inputs: list[Floats]) -> list[Floats]:
-        machine = Client(self.slots)
-        for name, x in zip(parts(self._module, self.name, "client.encrypt"), inputs, strict=True):
-            self._functions.run(name, machine, given(self._module.functions[name], [x]))
-        return machine.vectors
+        machine, found = Client(self.slots), []
+        names = [(name, [x]) for name, x in zip(self._parts("client.encrypt"), inputs, strict=True)]
+        for name, x in names + [(name, []) for name in self._parts("client.encrypt_zero")]:
+            places = self._functions.run(name, machine, given(self._module.functions[name], x))
+            found += [machine.vectors[place] for place in flat_of(places)]
+        return found
+
+    def _parts(self, role: str) -> list[str]:
+        return parts(self._module, self.name, role)
 
     def _encrypted_results(
         self, client: ckks.ClientKey, results: Sequence[ckks.Ciphertexts]
@@ -224,9 +243,9 @@ class Program:
 
     def _unpacked(self, vectors: list[Floats]) -> list[Any]:
         machine, found, begin = Client(self.slots, vectors), [], 0
-        for name in parts(self._module, self.name, "client.decrypt"):
+        for name in self._parts("client.decrypt"):
             function = self._module.functions[name]
-            shapes = [t.shape for _, t in function.arguments if t.name == CIPHERTEXT]
+            shapes = [t.shape for _, t in function.arguments if t.is_ciphertext]
             count = math.prod(shapes[0] or ())
             places = np.arange(begin, begin + count).reshape(shapes[0] or ()).astype(object)
             if begin + count > len(vectors):
@@ -240,7 +259,7 @@ class Program:
         return found
 
     def _plain(self, inputs: list[Floats]) -> tuple[Plain, list[Any]]:
-        machine = Plain(self.slots)
+        machine = Plain(self.slots, self._plaintexts)
         vectors: list[Any] = list(self._packed(inputs))
         results = self._evaluate(machine, vectors, self._known_arrays())
         return machine, self._unpacked(list(flat_of(results)))

@@ -1,7 +1,7 @@
 """Operations as steps: a line is read once and then run as often as its loop goes round.
 
 A step is a function of the values by their names. What reads operations into steps is in the
-modules `_arithmetic`, `_memory`, `_control` and `_lattigo`.
+modules `_arithmetic`, `_memory`, `_tensor`, `_control`, `_lattigo` and `_openfhe`.
 """
 
 from __future__ import annotations
@@ -39,6 +39,13 @@ class Left:
 
     rounds: int = MOST_ROUNDS
     elements: int = MOST_ELEMENTS
+
+    def take(self, elements: int) -> None:
+        """Counts elements of memory."""
+        self.elements -= elements
+        if self.elements < 0:
+            why = f"memory of more than {MOST_ELEMENTS} elements in all"
+            raise errors.UnsupportedError(why)
 
 
 _R = TypeVar("_R", bound=Rule)
@@ -103,7 +110,7 @@ class Body:
             if read is None:
                 why = f"the operation {operation.name} is not known"
                 raise unsupported(operation.line, why)
-            if operation.regions and not operation.name.startswith("scf."):
+            if operation.regions and not operation.name.startswith(("scf.", "affine.")):
                 raise malformed(operation.line, f"{operation.name} has no regions")
             found.append((operation.line, read(self, operation)))
             self._known[-1].update(operation.results)

@@ -6,8 +6,11 @@ is for those who read its line further.
 
 from __future__ import annotations
 
+import functools
+import math
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,9 @@ _LINE = re.compile(rf"(?:({VALUE}(?::\d+)?(?:, {VALUE}(?::\d+)?)*) = )?([a-z_][\
 _FUNCTION = re.compile(r"func\.func (?:public |private )?@([\w$.-]+)\(")
 _GLOBAL = re.compile(r'memref\.global (?:"\w+" )?(?:constant )?@([\w$.-]+) : (memref<[^=]*>) = ')
 _OPENING, _CLOSING = "([{<", ")]}>"
+#: Lines that resources stand between.
+_AROUND_RESOURCES = ("{-#", "dialect_resources: {", "builtin: {", "}", "#-}", "")
+_TYPES = "numbers, memory, tensors, and those of Lattigo and OpenFHE"
 
 
 def malformed(line: int, why: str) -> errors.MalformedError:
@@ -77,10 +83,23 @@ def split(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Type:
-    """The type of a value: a name, and of memory its shape and the type of what it holds."""
+    """The type of a value: a name, and of memory and tensors their shape and the type of what they
+    hold."""
 
     name: str
+    #: Sizes of a tensor that only a run knows are -1.
     shape: tuple[int, ...] | None = None
+
+    @property
+    def is_ciphertext(self) -> bool:
+        return self.name in ("lattigo.rlwe.ciphertext", "openfhe.ciphertext")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a plaintext or a linear map."""
+        return self.name in (
+            "lattigo.rlwe.plaintext", "lattigo.ckks.linear_transformation", "openfhe.plaintext"
+        )  # fmt: skip
 
     @property
     def is_number(self) -> bool:
@@ -118,7 +137,9 @@ class Function:
 @dataclass
 class Module:
     functions: dict[str, Function] = field(default_factory=dict)
-    constants: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    constants: dict[str, NDArray[Any]] = field(default_factory=dict)
+    #: Constants that stand behind the module, in hexadecimal digits.
+    resources: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     #: Slots that the program was compiled for.
     slots: int | None = None
@@ -129,8 +150,9 @@ class Reader:
 
     def __init__(self, text: str) -> None:
         self.module = Module()
-        self._lines = text.splitlines()
+        self._lines = text.rstrip().splitlines()
         self._at = 0
+        self._resources()
         self._read()
 
     @property
@@ -168,6 +190,21 @@ class Reader:
         if open_modules:
             raise malformed(len(self._lines), "the text ends within a module")
 
+    def _resources(self) -> None:
+        """Takes what stands behind the module in {-# .. #-} off the lines."""
+        begins = [i for i, line in enumerate(self._lines) if line.strip() == "{-#"]
+        if not begins:
+            return
+        for at, line in enumerate(self._lines[begins[0] :], begins[0] + 1):
+            found = re.fullmatch(r'\s*([\w.$-]+): "0x([0-9A-Fa-f]*)",?\s*', line)
+            if found is not None:
+                self.module.resources[found[1]] = found[2]
+            elif line.strip().rstrip(",") not in _AROUND_RESOURCES:
+                raise malformed(at, f"{line.strip()[:60]!r} is no resource of bytes")
+        if self._lines[-1].strip() != "#-}":
+            raise malformed(len(self._lines), "the text ends within its resources")
+        del self._lines[begins[0] :]
+
     # Types and constants
 
     def type(self, text: str, line: int) -> Type:
@@ -176,22 +213,24 @@ class Reader:
         text = self.module.aliases.get(text, text)
         if text.startswith("!"):
             return Type(text[1:].split("<", 1)[0])
-        if text.startswith("memref<") and end_of(text, 6) == len(text):
-            inner = split(text[7:-1])[0]
-            dimensions = re.match(r"(?:\d+x)*", inner)
-            shape = [int(d) for d in dimensions[0].split("x")[:-1]] if dimensions else []
-            held = inner[dimensions.end() if dimensions else 0 :]
-            if "?" in held:
+        kind = text.split("<", 1)[0]
+        if kind in ("memref", "tensor") and end_of(text, len(kind)) == len(text):
+            inner, *layout = split(text[len(kind) + 1 : -1]) or [""]
+            sizes = re.match(r"(?:(?:\d+|\?)x)*", inner)
+            assert sizes is not None
+            shape = [-1 if d == "?" else int(d) for d in sizes[0].split("x")[:-1]]
+            if kind == "memref" and -1 in shape:
                 raise unsupported(line, f"{text}: sizes that are known when it runs alone")
-            numbers = 1
-            for size in shape:
-                numbers *= size
+            if kind == "tensor" and layout:
+                why = "tensors without a layout are read"
+                raise unsupported(line, f"the type {text[:60]!r}: {why}")
+            numbers = math.prod(size for size in shape if size > 0)
             if numbers > MOST_NUMBERS:
                 raise unsupported(line, f"{text}: {numbers} elements, {MOST_NUMBERS} at most")
-            return Type(self.type(held, line).name, tuple(shape))
+            return Type(self.type(inner[sizes.end() :], line).name, tuple(shape))
         if re.fullmatch(r"index|[if]\d+|bf16", text):
             return Type(text)
-        raise unsupported(line, f"the type {text[:60]!r}: numbers, memrefs and Lattigo's are read")
+        raise unsupported(line, f"the type {text[:60]!r}: {_TYPES} are read")
 
     def _global(self, line: str) -> None:
         found = _GLOBAL.match(line)
@@ -199,23 +238,35 @@ class Reader:
             raise unsupported(self._line, f"{line[:60]!r}: constants have a name and dense values")
         type = self.type(found[2], self._line)
         text = line[found.end() :]
-        end = end_of(text, 5) if text.startswith("dense<") else -1
+        end = end_of(text, text.find("<")) if text.startswith("dense") else -1
         if end < 0:
             raise malformed(self._line, f"the constant @{found[1]} has no dense<..> that ends")
-        self.module.constants[found[1]] = self._dense(text[6 : end - 1], type)
+        self.module.constants[found[1]] = self.dense(text[:end], type, self._line)
 
-    def _dense(self, text: str, type: Type) -> NDArray[np.float64]:
-        """The values of dense<..>: one for all, nested lists, or bytes in hexadecimal digits."""
-        line, shape = self._line, type.shape or ()
-        if type.name not in ("f32", "f64"):
-            raise unsupported(line, f"constants of {type.name}: f32 and f64 are read")
+    def dense(self, text: str, type: Type, line: int) -> NDArray[Any]:
+        """The values of dense<..>: one for all, nested lists, or bytes in hexadecimal digits; of
+        dense_resource<..>, those behind the module."""
+        shape, (kind, _, text) = type.shape or (), text[:-1].partition("<")
+        if kind not in ("dense", "dense_resource"):
+            raise unsupported(line, f"constants by {kind}<..>: dense and dense_resource are read")
+        whole = kind == "dense" and not text.startswith('"') and not type.is_float
+        if type.name not in ("f32", "f64") and not (whole and type.is_number) or -1 in shape:
+            why = "f32, f64 and whole numbers in decimal digits are read"
+            raise unsupported(line, f"constants of {type.name}: {why}")
+        if kind == "dense_resource":
+            held = self.module.resources.get(text)
+            if held is None:
+                raise malformed(line, f"there is no resource {text} behind the module")
+            # Behind four bytes, which say how the others are aligned.
+            text = f'"0x{held[8:]}"'
         try:
             if text.startswith('"0x'):
-                kind = "<f4" if type.name == "f32" else "<f8"
-                values = np.frombuffer(bytes.fromhex(text[3:-1]), kind).astype(np.float64)
+                bits = "<f4" if type.name == "f32" else "<f8"
+                values = np.frombuffer(bytes.fromhex(text[3:-1]), bits).astype(np.float64)
             else:
                 words = re.sub(r"[\[\]\s]", "", text).split(",")
-                values = np.array([number(word, type.name) for word in words])
+                read = int if whole else functools.partial(number, type=type.name)
+                values = np.array([read(word) for word in words], object if whole else float)
             if values.size == 1:
                 return np.full(shape, values[0])
             return values.reshape(shape)

@@ -29,7 +29,8 @@ class ClientPart:
     #: Shapes of an input and of a result.
     input_shape: tuple[int, ...]
     output_shape: tuple[int, ...]
-    #: Inputs that share a ciphertext, which takes as long with one.
+    #: Inputs that share a ciphertext, which takes as long with one. One input may need several
+    #: ciphertexts instead.
     rows: int
     #: Slots of a ciphertext.
     slots: int
@@ -45,6 +46,11 @@ class ClientPart:
     bootstraps: bool
     input_place: Place = field(repr=False)
     output_place: Place = field(repr=False)
+
+    @property
+    def parts(self) -> int:
+        """Ciphertexts of an input."""
+        return self.input_place.parts(self.slots // self.rows)
 
     def keys(self, client: ckks.ClientKey, *, progress: Any = None) -> ckks.EvaluationKeys:
         """The evaluation keys that the model needs, which are public: for its rotations, each up
@@ -69,20 +75,22 @@ class ClientPart:
             raise errors.MismatchError(why)
 
     def encrypt(self, client: ckks.ClientKey, x: ArrayLike) -> ckks.Ciphertexts:
-        """Encrypts a batch of inputs (inputs, \\*input_shape): `rows` of them a ciphertext."""
+        """Encrypts a batch of inputs (inputs, \\*input_shape): `rows` of them a ciphertext; where
+        an input takes several, an array (inputs, parts, slots)."""
         self._check_key(client)
         found = checked_inputs(self, x) / self.input_range
         count = -(-len(found) // self.rows)
         # Places that are left repeat inputs: zeros might leave the ranges of functions.
         found = np.resize(found.reshape(len(found), -1), (count * self.rows, found[0].size))
-        period = self.slots // self.rows
+        period = self.slots // self.rows * self.parts
         at = self.input_place.slots()
         copies = np.arange(0, period, self.input_place.period)
         vectors = np.zeros((count, period, self.rows))
-        parts = found.reshape(count, self.rows, -1).transpose(0, 2, 1)
+        numbers = found.reshape(count, self.rows, -1).transpose(0, 2, 1)
         for copy in copies:
-            vectors[:, at + copy, :] = parts
-        return client.encrypt(vectors.reshape(count, -1), level=self.level, magnitude=1.0)
+            vectors[:, at + copy, :] = numbers
+        shape = (count, -1) if self.parts == 1 else (count, self.parts, -1)
+        return client.encrypt(vectors.reshape(shape), level=self.level, magnitude=1.0)
 
     def decrypt(
         self, client: ckks.ClientKey, encrypted: ckks.Ciphertexts, count: int | None = None

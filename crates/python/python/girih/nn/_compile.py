@@ -26,6 +26,9 @@ _JUDGED = 64
 #: Sets that are taken where none is named, the fastest first.
 _SETS = ("CKKS_N14_D40", "CKKS_N15_D40", "CKKS_D35")
 
+#: Ciphertexts that one value may take.
+_MOST_PARTS = 64
+
 
 def compile(
     module: Any,
@@ -49,7 +52,9 @@ def compile(
     Layers and bootstrappings are placed where they take least by `costs`, which `measure` finds for
     a set on a device; without, by a model of a graphics card.
 
-    Inputs that share a ciphertext are as many as fit, or `rows`, a power of two. Of the calibration
+    Inputs that share a ciphertext are as many as fit, or `rows`, a power of two. Where the numbers
+    of an input or of a layer are more than the slots of a ciphertext, they take several. Of the
+    calibration
     batch the first `samples` are stored with the model, with what the module makes of them and
     what `Model.plain` does.
 
@@ -132,10 +137,9 @@ def _made(
 
 
 def _parameters(
-    title: str, program: Program, given: ckks.Parameters | str | None, works: list[Work],
-    costs: Costs | None,
-) -> tuple[Costs, list[Placed]]:
-    """Costs of the set that is taken, and where layers are placed."""  # fmt: skip
+    title: str, program: Program, given: ckks.Parameters | str | None, costs: Costs | None
+) -> tuple[Costs, list[Placed], list[Work]]:
+    """Costs of the set that is taken, where layers are placed, and what they take."""
     if isinstance(given, str):
         given = ckks.Parameters(given)
     if given is not None and not isinstance(given, ckks.Parameters):
@@ -148,26 +152,49 @@ def _parameters(
         raise errors.MismatchError(f"{why}: costs are those of one set, measure(set) finds them")
     given = costs.parameters if costs else given
     period = max(stage.place.period for stage in program.stages)
-    refused = None
-    for one in [given] if given else [ckks.Parameters(name) for name in _SETS]:
-        if period > one.slots:
-            stage = max(program.stages, key=lambda stage: stage.place.period)
-            why = (
-                f"{title}: layer {stage.name}: {period} slots are needed, {one.name} has "
-                f"{one.slots}: a set of more slots (CKKS_D35 has 32768), a smaller input, fewer "
-                "channels or a larger stride would fit"
-            )
-            refused = errors.UnsupportedError(why)
-            continue
+    refused, works = None, {}
+    candidates = [given] if given else [ckks.Parameters(name) for name in _SETS]
+    for one in candidates:
+        most = min(period, one.slots)
+        if most < period:
+            refused = _too_large(title, program.stages, one)
+            # Parts of a value cost more than a set of more slots.
+            if refused or one != candidates[-1]:
+                continue
+        if most not in works:
+            works[most] = work(program, most)
         lowest = one.bootstrap_level if one.bootstraps else None
         by = costs or Costs.modelled(one)
         rules = Rules(one.default_level, lowest, by.bootstrapping or 0.0)
-        placed = place(_tasks(program, works, by), rules)
+        placed = place(_tasks(program, works[most], by, most), rules)
         if not isinstance(placed, int):
-            return by, placed
+            return by, placed, works[most]
         refused = _out_of_levels(title, program.stages, placed, one)
     assert refused is not None
     raise refused
+
+
+def _too_large(
+    title: str, stages: list[Stage], set: ckks.Parameters
+) -> errors.UnsupportedError | None:
+    """Why values do not fit several ciphertexts of a set either."""
+    stage = max(stages, key=lambda stage: stage.place.period)
+    count = stage.place.parts(set.slots)
+    if count > _MOST_PARTS:
+        why = (
+            f"{stage.place.period} slots are needed, which are {count} ciphertexts of {set.name}, "
+            f"and {_MOST_PARTS} at most are there: a set of more slots (CKKS_D35 has 32768), a "
+            "smaller input, fewer channels or a larger stride would fit"
+        )
+        return errors.UnsupportedError(f"{title}: layer {stage.name}: {why}")
+    last = stages[-1]
+    if last.place.parts(set.slots) > 1:
+        why = (
+            f"results lie in {last.place.period} slots, {set.name} has {set.slots}: they must fit "
+            "one ciphertext, such as behind a pooling or a linear layer"
+        )
+        return errors.UnsupportedError(f"{title}: layer {last.name}: {why}")
+    return None
 
 
 def _out_of_levels(
@@ -190,20 +217,23 @@ def _out_of_levels(
     return errors.UnsupportedError(f"{title}: layer {stage.name} ({what}): {why}")
 
 
-def _tasks(program: Program, works: list[Work], costs: Costs) -> list[Task]:
+def _tasks(program: Program, works: list[Work], costs: Costs, most: int) -> list[Task]:
     """Layers, with what they take by level."""
     found = []
     for stage, of in zip(program.stages, works, strict=True):
-        products = stage.function.products if stage.function else 0
+        parts = stage.place.parts(most)
+        products = parts * (stage.function.products if stage.function else 0)
         # What is not a key switch counts as a tenth of one.
         linear = [
-            of.baby * shared + (of.giant + of.sums + 0.1) * rotation + stage.is_product * product
+            of.baby * shared
+            + (of.giant + of.sums + 0.1) * rotation
+            + parts * stage.is_product * product
             for shared, rotation, product in zip(
                 costs.shared_rotation, costs.rotation, costs.product, strict=True
             )
         ]
         functions = [products * product for product in costs.product]
-        found.append(Task(stage.name, stage.sources, linear, functions, stage.levels))
+        found.append(Task(stage.name, stage.sources, linear, functions, stage.levels, parts))
     return found
 
 
@@ -216,9 +246,9 @@ def compiled(
     margin, error, given, rows, samples, costs = how
     program = Program(network, _made(title, network, ranges, margin, error))
     period = max(stage.place.period for stage in program.stages)
-    works = work(program, 1)
-    costs, placed = _parameters(title, program, given, works, costs)
+    costs, placed, works = _parameters(title, program, given, costs)
     set = costs.parameters
+    period = min(period, set.slots)
     most = set.slots // period
     rows = most if rows is None else rows
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1 or rows & (rows - 1):

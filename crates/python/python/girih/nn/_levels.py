@@ -29,6 +29,8 @@ class Task:
     function: list[float]
     #: Levels of the function.
     levels: int
+    #: Ciphertexts of what it makes.
+    parts: int = 1
 
 
 @dataclass(frozen=True)
@@ -82,15 +84,19 @@ class _Path:
         return found[::-1]
 
 
-def _ways(task: Task, rules: Rules, levels: dict[int, int]) -> Iterator[tuple[float, Placed]]:
-    """What a layer can do with sources of these levels: costs, and levels of results."""
+def _ways(
+    task: Task, rules: Rules, levels: dict[int, int], parts: list[int]
+) -> Iterator[tuple[float, Placed]]:
+    """What a layer can do with sources of these levels: costs, and levels of results; of each
+    layer's value it is known how many ciphertexts it has."""
     free = rules.lowest is not None
     able = [s for s in task.sources if free and levels[s] >= (rules.lowest or 0)]
     for count in range(len(able) + 1):
         for refreshed in combinations(able, count):
             at = [rules.top if s in refreshed else levels[s] for s in task.sources]
             for level in range(1, min(at) + 1):
-                cost = count * rules.bootstrapping + task.linear[level]
+                moved = sum(parts[s] for s in refreshed)
+                cost = moved * rules.bootstrapping + task.linear[level]
                 yield from _functions(task, rules, cost, refreshed, level)
 
 
@@ -102,15 +108,16 @@ def _functions(
         highest = rules.top if before else level - 1
         for begin in range(task.levels, highest + 1) if task.levels else [highest]:
             result = begin - task.levels
-            total = cost + before * rules.bootstrapping + task.function[begin]
+            total = cost + before * task.parts * rules.bootstrapping + task.function[begin]
             yield total, Placed(refreshed, level, before, begin, False, result)
             if free and task.levels and result >= (rules.lowest or 0):
                 placed = Placed(refreshed, level, before, begin, True, rules.top)
-                yield total + rules.bootstrapping, placed
+                yield total + task.parts * rules.bootstrapping, placed
 
 
 def place(tasks: list[Task], rules: Rules) -> list[Placed] | int:
     """The cheapest way, the input being the first task; or the first layer that none reaches."""
+    parts = [task.parts for task in tasks]
     last_use = {source: k for k, task in enumerate(tasks) for source in task.sources}
     paths: dict[_State, _Path] = {
         ((0, level),): _Path(0.0, Placed(result=level)) for level in range(rules.top + 1)
@@ -123,7 +130,7 @@ def place(tasks: list[Task], rules: Rules) -> list[Placed] | int:
             levels = dict(state)
             key = tuple(levels[s] for s in task.sources)
             if key not in known:
-                known[key] = _cheapest(_ways(task, rules, levels))
+                known[key] = _cheapest(_ways(task, rules, levels, parts))
             for cost, placed in known[key]:
                 after = {s: rules.top if s in placed.refreshed else at for s, at in state}
                 after[k] = placed.result

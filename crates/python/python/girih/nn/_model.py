@@ -58,7 +58,16 @@ class Model:
     @property
     def bootstrappings(self) -> int:
         """Bootstrappings of one run."""
-        return sum(len(p.refreshed) + p.before + p.after for p in self.placed)
+        parts = self._parts()
+        return sum(
+            sum(parts[s] for s in p.refreshed) + (p.before + p.after) * count
+            for p, count in zip(self.placed, parts, strict=True)
+        )
+
+    def _parts(self) -> list[int]:
+        """Ciphertexts of what each stage makes."""
+        most = self.client.slots // self.client.rows
+        return [stage.place.parts(most) for stage in self.program.stages]
 
     @property
     def rotations(self) -> int:
@@ -68,9 +77,10 @@ class Model:
     @property
     def products(self) -> int:
         """Products of two ciphertexts of one run, those of bootstrappings aside."""
-        stages = self.program.stages
-        of_functions = sum(stage.function.products for stage in stages if stage.function)
-        return of_functions + sum(stage.is_product for stage in stages)
+        return sum(
+            count * ((stage.function.products if stage.function else 0) + stage.is_product)
+            for stage, count in zip(self.program.stages, self._parts(), strict=True)
+        )
 
     # The client
 
@@ -131,16 +141,18 @@ class Model:
         if not isinstance(encrypted, ckks.Ciphertexts):
             raise TypeError(f"girih.ckks.Ciphertexts are needed, not {type(encrypted).__name__}")
         self.prepare(server)
-        found = (encrypted.ndim, encrypted.slots, encrypted.level)
-        if found != (2, self.client.slots, self.client.level):
+        part = self.client
+        shape = (part.slots,) if part.parts == 1 else (part.parts, part.slots)
+        if (encrypted.shape[1:], encrypted.level) != (shape, part.level):
             why = (
                 f"vectors of shape {encrypted.shape} at level {encrypted.level}: what encrypt() "
-                f"returns has (.., {self.client.slots}) at level {self.client.level}"
+                f"returns has (.., {', '.join(map(str, shape))}) at level {part.level}"
             )
             raise errors.MismatchError(why)
         if encrypted.device is None:
             encrypted = server.upload(encrypted)
-        return self._prepared[0].run(encrypted)
+        parts = [encrypted[:, at] for at in range(part.parts)] if part.parts > 1 else [encrypted]
+        return self._prepared[0].run(parts)
 
     # In the clear
 
@@ -174,7 +186,7 @@ class Model:
         share = self.calibration_error / max(self.calibration_reach, 1e-300)
         lines += [
             "",
-            f"{self.name}: {self.parameters.name}, {client.rows} inputs in {client.slots} slots",
+            f"{self.name}: {self.parameters.name}, {_held(client)}",
             f"placed by the costs of: {self.costs.device}",
             f"{self.bootstrappings} bootstrappings, {self.rotations} rotations and "
             f"{self.products} products besides, {len(client.rotations)} rotation keys",
@@ -204,6 +216,13 @@ class Model:
             "costs": _costs.written(self.costs),
         }
         _file.save(path, _KIND, header, arrays)
+
+
+def _held(client: ClientPart) -> str:
+    """How inputs lie in ciphertexts."""
+    if client.parts > 1:
+        return f"an input in {client.parts} ciphertexts of {client.slots} slots"
+    return f"{client.rows} inputs in {client.slots} slots"
 
 
 def load(path: str | os.PathLike[str]) -> Model:

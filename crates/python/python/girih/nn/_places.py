@@ -6,7 +6,8 @@ Lee et al. 2022), so that no pixel moves far. Vectors lie one number after the o
 repeats with its *period*, a power of two.
 
 A ciphertext has several inputs interleaved: slot j of input i is slot j rows + i. Rotations by
-multiples of `rows` then move all of them alike, and round.
+multiples of `rows` then move all of them alike, and round. Where a ciphertext has fewer slots than
+the period of a value, the value is cut into parts of so many slots, a ciphertext each.
 """
 
 from __future__ import annotations
@@ -68,6 +69,10 @@ class Place:
         grids = -(-self.shape[0] // (self.gap[0] * self.gap[1]))
         return power_of_two(grids) * self.grid[0] * self.grid[1]
 
+    def parts(self, most: int) -> int:
+        """Ciphertexts of so many slots that hold all numbers."""
+        return 1 if self.period <= most else int(self.slots().max()) // most + 1
+
     def slots(self) -> Ints:
         """The slot of each number."""
         channels, height, width = self.shape
@@ -118,10 +123,10 @@ class Packed:
         return steps(list(self.diagonals), self.slots)
 
 
-def _keyed(matrix: Sparse, to: Place, source: Place, fold: int) -> tuple[Ints, Ints, Ints]:
+def _keyed(
+    rows: Ints, columns: Ints, to_period: int, period: int, fold: int
+) -> tuple[Ints, Ints, Ints]:
     """For entries, as often as their places repeat: which entry, slot of the result, diagonal."""
-    period, to_period = source.period, to.period
-    rows, columns = to.slots()[matrix.rows], source.slots()[matrix.columns]
     every = np.arange(len(rows))
     if to_period >= period:
         return every, rows, (columns - rows) % period
@@ -134,24 +139,42 @@ def _keyed(matrix: Sparse, to: Place, source: Place, fold: int) -> tuple[Ints, I
     return every, (columns - diagonals) % period, diagonals
 
 
-def packed(matrix: Sparse, to: Place, source: Place) -> Packed:
-    """A matrix as diagonals, by the fold that takes fewest key switches."""
-    slots, best = max(to.period, source.period), None
+def packed(
+    matrix: Sparse, to: Place, source: Place, most: int
+) -> dict[tuple[int, int], Packed]:
+    """A matrix as diagonals, by the parts of the result and of the source, which have `most` slots
+    at most."""
+    rows, columns = to.slots()[matrix.rows], source.slots()[matrix.columns]
+    periods = min(to.period, most), min(source.period, most)
+    of = source.parts(most)
+    which = rows // periods[0] * of + columns // periods[1]
+    order = np.argsort(which, kind="stable")
+    keys, starts = np.unique(which[order], return_index=True)
+    found = {}
+    for key, at in zip(keys.tolist(), np.split(order, starts[1:]), strict=True):
+        entries = rows[at] % periods[0], columns[at] % periods[1], matrix.values[at]
+        found[divmod(key, of)] = _packed(*entries, *periods)
+    return found
+
+
+def _packed(rows: Ints, columns: Ints, entries: Floats, to_period: int, period: int) -> Packed:
+    """Entries as diagonals, by the fold that takes fewest key switches."""
+    slots, best = max(to_period, period), None
     fold = 1
     while True:
-        *_, diagonals = _keyed(matrix, to, source, fold)
+        *_, diagonals = _keyed(rows, columns, to_period, period, fold)
         baby, giant = steps(np.unique(diagonals).tolist() or [0], slots)
         cost = baby + 2 * giant + 2 * (fold.bit_length() - 1)
         if best is None or cost < best[0]:
             best = cost, fold
         fold *= 2
-        if fold * to.period > source.period:
+        if fold * to_period > period:
             break
     fold = best[1]
-    entries, rows, diagonals = _keyed(matrix, to, source, fold)
+    every, rows, diagonals = _keyed(rows, columns, to_period, period, fold)
     order = np.argsort(diagonals, kind="stable")
     keys, starts = np.unique(diagonals[order], return_index=True)
     parts = np.split(order, starts[1:])
-    values = matrix.values[entries]
+    values = entries[every]
     found = {int(key): (rows[part], values[part]) for key, part in zip(keys, parts, strict=True)}
     return Packed(slots, fold, found)

@@ -96,6 +96,10 @@ def roots(network: Network) -> list[int]:
     return found
 
 
+#: A part of a value: by stages and their parts what they are multiplied by, and what is added.
+Part = tuple[dict[tuple[int, int], "float | Packed"], Floats]
+
+
 @dataclass(frozen=True)
 class Program:
     """A network and its stages, the input first, the result last."""
@@ -112,20 +116,33 @@ class Program:
         scaled = {k: m.scaled(units[k]) for k, m in found.items()}
         return scaled, (bias - stage.centre) / stage.bound
 
-    def packed(self, stage: Stage) -> tuple[dict[int, float | Packed], Floats]:
-        """The same as numbers that whole vectors are multiplied by, or diagonals; and what is
-        added, in slots of a period."""
+    def packed(self, stage: Stage, most: int) -> list[Part]:
+        """The same by parts of at most so many slots, as numbers that whole vectors are multiplied
+        by, or diagonals; and what is added."""
         terms, bias = self.terms(stage)
-        found: dict[int, float | Packed] = {}
+        place, count = stage.place, stage.place.parts(most)
+        added = np.zeros(place.period)
+        added[place.slots()] = bias
+        period = min(place.period, most)
+        cuts = [added[at * period : (at + 1) * period] for at in range(count)]
+        found: list[Part] = [({}, cut) for cut in cuts]
         for k, matrix in terms.items():
             source = self.stages[k].place
-            if matrix.factor is not None and source == stage.place:
-                found[k] = matrix.factor
+            if matrix.factor is not None and source == place:
+                for at in range(count):
+                    found[at][0][k, at] = matrix.factor
             elif matrix.values.size:
-                found[k] = packed(matrix, stage.place, source)
-        added = np.zeros(stage.place.period)
-        added[stage.place.slots()] = bias
-        return found, added
+                for (to, of), block in packed(matrix, place, source, most).items():
+                    found[to][0][k, of] = block
+        if any(terms for terms, _ in found):
+            for one, _ in found:
+                # What reads nothing is what is added alone.
+                one.update({} if one else {(stage.sources[0], 0): 0.0})
+        return found
+
+    def parts(self, k: int, most: int) -> list[tuple[int, int]]:
+        """The parts of a stage's value."""
+        return [(k, at) for at in range(self.stages[k].place.parts(most))]
 
     def plain(self, x: Floats) -> Floats:
         """What is computed of inputs, one a row, in the clear."""

@@ -6,15 +6,6 @@ from typing import Any
 
 from .. import _sets, ckks, errors
 
-#: Sets with a bootstrapping at N = 2^16, by log2 of the scale: the first with enough levels.
-_BOOTSTRAPPING = {
-    30: ["CKKS_D30"],
-    35: ["CKKS_D35"],
-    40: ["CKKS_D40_30BIT_LOW", "CKKS_D40_30BIT_14"],
-    45: ["CKKS_D45"],
-    50: ["CKKS_D50"],
-}
-
 #: Level 0 has at least so many bits beyond the scale.
 _HEADROOM = 10.0
 
@@ -47,14 +38,14 @@ def _checked(params: Any) -> tuple[int, int, int, float]:
 def _bootstrapping(
     degree: int, log_scale: int, levels: int, insecure: bool
 ) -> ckks.Parameters:
-    names = _BOOTSTRAPPING.get(log_scale, [])
+    names = _sets.BOOTSTRAPPING.get(log_scale, [])
     if insecure:
         names = [f"INSECURE_CKKS_D{log_scale}_N{degree}"]
     elif degree != 16:
         rule = "sets with a bootstrapping have 2^15 slots: LogN 16 of the standard ring"
         raise _refuse("LogN", f"{1 << degree - 1} slots", rule)
     elif not names:
-        rule = f"sets with a bootstrapping have scales of {list(_BOOTSTRAPPING)} bits"
+        rule = f"sets with a bootstrapping have scales of {list(_sets.BOOTSTRAPPING)} bits"
         raise _refuse("LogScale", log_scale, rule)
     most = 0
     for name in names:
