@@ -113,7 +113,9 @@ impl Screen {
         self.forget(now);
         let known = self.works.iter().position(|work| work.what == what);
         if done >= total {
-            known.map(|at| wipe(&self.bars, &self.works.remove(at).bar));
+            if let Some(at) = known {
+                wipe(&self.bars, &self.works.remove(at).bar);
+            }
             return None;
         }
         let at = known.unwrap_or_else(|| {
