@@ -3,7 +3,7 @@
 mod toy;
 
 use girih_backend::NoProgress;
-use girih_integer::{Encrypted, FheBool, FheInt, FheUint, I256, Integer, Result, U256};
+use girih_integer::{FheBool, FheInt, FheUint, I256, Result, U256};
 use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, ServerKey};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
