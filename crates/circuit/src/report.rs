@@ -4,6 +4,7 @@ use crate::circuit::Circuit;
 
 /// One level of a run.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct LevelTime {
     /// Bootstrappings, over all instances.
     pub bootstraps: usize,
@@ -13,6 +14,7 @@ pub struct LevelTime {
 
 /// A run of a circuit, without transfers of inputs and outputs.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Gates of the netlist.
     pub gates: usize,

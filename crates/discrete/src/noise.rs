@@ -26,6 +26,7 @@ const FLOOR: (f64, f64) = (4.0, 2.0);
 
 /// Deviations that a look-up leaves in a component of a slot: means over slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct LookupNoise {
     /// Of t, in turns.
     pub turns: f64,

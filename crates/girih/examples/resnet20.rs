@@ -16,8 +16,6 @@
 //! thing: 18 bootstrappings at CKKS_D35, whose 16 levels have room for degrees 15, 15 and 27.
 
 mod common;
-#[path = "common/cores.rs"]
-mod cores;
 #[path = "common/packing.rs"]
 mod packing;
 #[path = "common/ckks.rs"]
@@ -31,12 +29,12 @@ mod tensors;
 
 use clap::Parser;
 use common::Failure;
-use cores::at_once;
 use girih::ckks::KeyRange;
 use girih::ckks::prelude::*;
 use girih::ckks::server::{Estimate, Node};
 use packing::{PackedBeside, PackedLayer, Plan, both};
 use parties::Parties;
+use rayon::prelude::*;
 use resnet::{Beside, Network, images, label};
 use std::f64::consts::SQRT_2;
 use std::process::ExitCode;
@@ -295,7 +293,7 @@ fn in_the_plain(
         }
         Ok((network.logits(image, relu), label(&exact)))
     };
-    Ok(at_once(pictures.len(), one).into_iter().collect::<Result<_, String>>()?)
+    Ok((0..pictures.len()).into_par_iter().map(one).collect::<Result<_, String>>()?)
 }
 
 /// The bytes of a file, or of the one that is built in.

@@ -16,8 +16,6 @@
 //! is CKKS_D40_30BIT_LOW, 512 sequences at once.
 
 mod common;
-#[path = "common/cores.rs"]
-mod cores;
 #[path = "common/linear.rs"]
 mod linear;
 #[path = "common/transformer.rs"]
@@ -33,12 +31,12 @@ mod tokens;
 
 use clap::Parser;
 use common::Failure;
-use cores::at_once;
 use girih::ckks::KeyRange;
 use girih::ckks::prelude::*;
 use girih::ckks::server::Node;
 use network::{FUNCTIONS, Function, Network, label};
 use parties::Parties;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use steps::{Batch, Steps};
@@ -366,7 +364,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map(|&f| Polynomial::interpolate(|u| network.bounds.exact(f, u), -1.0..=1.0, DEGREE))
         .collect::<Result<_, _>>()?;
 
-    let plain = at_once(data.len(), |i| Plain::new(&network, &polynomials, &data[i].0));
+    let plain = data.par_iter().map(|(sequence, ..)| Plain::new(&network, &polynomials, sequence));
+    let plain: Vec<Plain> = plain.collect();
     // Those that there are, again and again.
     let samples = plan.packing.samples;
     let count = arguments.sequences.map_or(2 * samples, usize::from);

@@ -9,8 +9,12 @@ use std::sync::Arc;
 pub use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions,
     NoProgress, PlanReport, PlanRequest, PlanSource, PlanValue, Preparation, PreparationTime,
-    Progress, ShapeError, TerminalProgress, Transform, TunedPlan, TunedPlans, preparation_times,
+    Progress, ShapeError, Transform, TunedPlan, TunedPlans, preparation_times,
 };
+
+#[cfg(all(feature = "terminal", not(target_arch = "wasm32")))]
+#[doc(inline)]
+pub use crate::terminal::TerminalProgress;
 
 /// The environment variable that names the device to open, where the program does not.
 pub const DEVICE_VARIABLE: &str = "GIRIH_DEVICE";
@@ -43,6 +47,7 @@ impl OpenOptions {
 }
 
 /// What enumeration found.
+#[non_exhaustive]
 pub struct DeviceEnumeration {
     /// Devices that can be opened, fastest kind first.
     pub devices: Vec<DeviceInfo>,

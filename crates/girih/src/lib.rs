@@ -171,7 +171,8 @@
 //! [`Error`] by `?`. What devices and schemes say to each other is the [`contract`].
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent,
-//! and [`TerminalProgress`] shows on a terminal what is done, and about how long the rest takes.
+//! and [`TerminalProgress`] shows on a terminal what is done, and about how long the rest takes
+//! (feature `terminal`, on by default).
 
 pub mod circuit;
 pub mod ckks;
@@ -181,12 +182,15 @@ pub mod discrete;
 mod error;
 pub mod integer;
 pub mod switching;
+#[cfg(all(feature = "terminal", not(target_arch = "wasm32")))]
+mod terminal;
 pub mod tfhe;
 
+#[cfg(all(feature = "terminal", not(target_arch = "wasm32")))]
+pub use device::TerminalProgress;
 pub use device::{
     BackendError, DEVICE_VARIABLE, Device, DeviceEnumeration, DeviceInfo, DeviceKind, KeyLoader,
-    LoadKeys, LoadOptions, NoProgress, OpenOptions, PlanRequest, Progress, TerminalProgress,
-    Transform,
+    LoadKeys, LoadOptions, NoProgress, OpenOptions, PlanRequest, Progress, Transform,
 };
 pub use error::{Error, Result};
 
@@ -218,9 +222,9 @@ pub use error::{Error, Result};
 /// [`ckks::prelude`], [`discrete::prelude`]): all of this, and the scheme's keys and gates by their
 /// short names.
 pub mod prelude {
-    pub use crate::device::{
-        Device, LoadOptions, NoProgress, Progress, TerminalProgress, Transform,
-    };
+    #[cfg(all(feature = "terminal", not(target_arch = "wasm32")))]
+    pub use crate::device::TerminalProgress;
+    pub use crate::device::{Device, LoadOptions, NoProgress, Progress, Transform};
     pub use crate::{circuit, ckks, discrete, integer, switching, tfhe};
 
     pub use girih_circuit::{Circuit, EncryptedBits, Netlist, WideBits, WideCircuit, WideOptions};

@@ -1,41 +1,21 @@
 //! Programs for few elements and for many give the same, with a toy set on the CPU: all pairs of
 //! four bits, and random numbers of 8 to 64.
 
-use girih_backend::{LoadOptions, NoProgress};
-use girih_integer::{Aim, Encrypted, FheInt, FheUint, Integer, Integers};
-use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, ServerKey};
+mod toy;
 
-struct Toy {
-    client: ClientKey,
-    integers: Integers,
-}
+use girih_integer::{Aim, FheInt, FheUint};
+use girih_tfhe::ServerKey;
+use toy::Toy;
 
 /// A server that runs one aim's programs, or those that the number of elements decides on.
-fn toy(aim: Option<Aim>) -> Toy {
-    let set = ParameterSet::by_name("INSECURE_INTEGERS").expect("built in");
-    let client = ClientKey::generate_seeded_for_tests(&set, [7; 32]).expect("a toy");
-    let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a toy");
-    let device = girih_cpu::CpuBackend::new();
-    let server = ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress);
-    let integers = Integers::new(server.expect("fits")).expect("room");
-    integers.aim_for(aim);
-    Toy { client, integers }
-}
-
-impl Toy {
-    fn up<T: Integer<Engine = ServerKey>, P: Copy + Into<T::Known>>(&self, values: &[P]) -> T {
-        let encrypted = Encrypted::<T>::encrypt(&self.client, values).expect("in range");
-        self.integers.upload(&encrypted).expect("of this key")
-    }
-
-    fn down<T: Integer<Engine = ServerKey>>(&self, array: &T) -> Vec<T::Plain> {
-        let encrypted = self.integers.download(array).expect("of this server");
-        encrypted.decrypt(&self.client).expect("such integers")
-    }
+fn toy(aim: Option<Aim>) -> Toy<ServerKey> {
+    let toy = Toy::tfhe("INSECURE_INTEGERS", 7).expect("a toy");
+    toy.integers.aim_for(aim);
+    toy
 }
 
 /// Every operation on pairs of `BITS` bits, against its counterpart on u128 and i128.
-fn check<const BITS: u32>(toy: &Toy, pairs: &[(u128, u128)]) {
+fn check<const BITS: u32>(toy: &Toy<ServerKey>, pairs: &[(u128, u128)]) {
     let wrap = |v: u128| v << (128 - BITS) >> (128 - BITS);
     let signed = |v: u128| (v << (128 - BITS)) as i128 >> (128 - BITS);
     let (a, b): (Vec<u128>, Vec<u128>) = pairs.iter().map(|&(a, b)| (wrap(a), wrap(b))).unzip();

@@ -1,43 +1,20 @@
 //! Operations on encrypted arrays against Rust's integers, with a toy set on the CPU; and what is
 //! refused.
 
+mod toy;
+
 use girih_backend::{LoadOptions, NoProgress, Progress};
 use girih_integer::{
-    CompressedIntegers, Encrypted, Error, FheBool, FheInt, FheUint, Integer, Integers, Result,
+    CompressedIntegers, Encrypted, Error, FheBool, FheInt, FheUint, Integers, Result,
 };
 use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, PublicKey, ServerKey};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex, OnceLock};
+use toy::Toy;
 
-struct Toy {
-    client: ClientKey,
-    integers: Integers,
-}
-
-fn toy_of(set: &str, seed: u8) -> Result<Toy> {
-    let set = ParameterSet::by_name(set)?;
-    let client = ClientKey::generate_seeded_for_tests(&set, [seed; 32])?;
-    let keys = EvaluationKeys::generate(&client, &NoProgress)?;
-    let device = girih_cpu::CpuBackend::new();
-    let server = ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress)?;
-    Ok(Toy { client, integers: Integers::new(server)? })
-}
-
-fn toy() -> &'static Toy {
-    static TOY: OnceLock<Toy> = OnceLock::new();
-    TOY.get_or_init(|| toy_of("INSECURE_INTEGERS", 1).expect("a toy"))
-}
-
-impl Toy {
-    fn up<T: Integer<Engine = ServerKey>, P: Copy + Into<T::Known>>(&self, values: &[P]) -> T {
-        let encrypted = Encrypted::<T>::encrypt(&self.client, values).expect("in range");
-        self.integers.upload(&encrypted).expect("of this key")
-    }
-
-    fn down<T: Integer<Engine = ServerKey>>(&self, array: &T) -> Vec<T::Plain> {
-        let encrypted = self.integers.download(array).expect("of this server");
-        encrypted.decrypt(&self.client).expect("such integers")
-    }
+fn toy() -> &'static Toy<ServerKey> {
+    static TOY: OnceLock<Toy<ServerKey>> = OnceLock::new();
+    TOY.get_or_init(|| Toy::tfhe("INSECURE_INTEGERS", 1).expect("a toy"))
 }
 
 /// The plain counterpart of every pair.
@@ -278,7 +255,7 @@ fn conditions() {
 /// Parts of an array one after another give what the whole gives.
 #[test]
 fn arrays_in_parts() {
-    let t = toy_of("INSECURE_INTEGERS", 2).expect("a toy");
+    let t = Toy::tfhe("INSECURE_INTEGERS", 2).expect("a toy");
     t.integers.limit_scratch(0);
     let a: Vec<u16> = (0..5u16).map(|i| i.wrapping_mul(40_503) + 9).collect();
     let x: FheUint<16> = t.up(&a);
@@ -290,7 +267,7 @@ fn arrays_in_parts() {
 
 #[test]
 fn elements_are_taken_on_the_device() {
-    let t = toy_of("INSECURE_INTEGERS", 9).expect("a toy");
+    let t = Toy::tfhe("INSECURE_INTEGERS", 9).expect("a toy");
     let x: FheUint<16> = t.up(&[1u16, 500, 65_535]);
     // Of a sum whose carries wait: copies wait for them, too.
     let sum = (&x + 1u16).expect("fits");
@@ -301,7 +278,7 @@ fn elements_are_taken_on_the_device() {
     assert_eq!(t.down(&(&taken + &again).expect("alike")), [0, 4, 4, 1002]);
     assert!(matches!(t.integers.take(&x, &[]), Err(Error::Mismatch(_))));
     assert!(matches!(t.integers.take(&x, &[3]), Err(Error::Mismatch(_))));
-    let other = toy_of("INSECURE_INTEGERS", 10).expect("a toy");
+    let other = Toy::tfhe("INSECURE_INTEGERS", 10).expect("a toy");
     assert!(matches!(other.integers.take(&x, &[0]), Err(Error::Mismatch(_))));
 }
 
@@ -317,7 +294,7 @@ impl Progress for Heard {
 
 #[test]
 fn listeners_hear_as_often_as_they_ask() {
-    let t = toy_of("INSECURE_INTEGERS", 11).expect("a toy");
+    let t = Toy::tfhe("INSECURE_INTEGERS", 11).expect("a toy");
     let x: FheUint<8> = t.up(&[7u8; 5]);
     let often = |every| {
         let heard = Arc::new(Heard::default());
@@ -375,7 +352,7 @@ fn what_does_not_fit_is_refused() {
     let t = toy();
     let x: FheUint<8> = t.up(&[1u8, 2]);
     let longer: FheUint<8> = t.up(&[1u8, 2, 3]);
-    let other = toy_of("INSECURE_INTEGERS", 3).expect("a toy");
+    let other = Toy::tfhe("INSECURE_INTEGERS", 3).expect("a toy");
     let stranger: FheUint<8> = other.up(&[1u8, 2]);
     refused(x.add(&longer), "equally long");
     refused(x.add(&stranger), "two servers");
@@ -411,7 +388,7 @@ fn what_does_not_fit_is_refused() {
     let down = t.integers.download(&x.add(&x).expect("alike")).expect("its own");
     assert_eq!(down.ciphertexts().plaintext_modulus(), Some(32));
     for (set, part) in [("INSECURE_TOY", "norm 3"), ("INSECURE_INTEGERS_R2", "packing 1")] {
-        let error = toy_of(set, 1).map(|_| ()).expect_err(part);
+        let error = Toy::tfhe(set, 1).map(|_| ()).expect_err(part);
         assert!(error.to_string().contains(part), "{error}");
     }
     // A bound that no look-up of the toy reaches.
@@ -432,9 +409,7 @@ fn compressed_arrays_come_back() -> Result<()> {
     let client = ClientKey::generate_seeded_for_tests(&set, [5; 32])?;
     let keys = EvaluationKeys::generate(&client, &NoProgress)?.with_compression(&client)?;
     let keys = EvaluationKeys::from_bytes_for(&set, &keys.to_bytes()?)?;
-    let device = girih_cpu::CpuBackend::new();
-    let server = ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress)?;
-    let t = Toy { client, integers: Integers::new(server)? };
+    let t = Toy::with_keys(client, &keys)?;
     let (a, b): (Vec<u64>, Vec<u64>) = (0..40).map(|i| (u64::MAX / (i + 1), i * i * i)).unzip();
     let (x, y): (FheUint<64>, FheUint<64>) = (t.up(&a), t.up(&b));
     // Carries are to come.

@@ -1,46 +1,20 @@
 //! Integers over numbers in slots: long arrays, bytes, what is refused; and the page's table.
 
-use girih_backend::{NoProgress, Progress};
-use girih_discrete::{
-    ClientKey, DEFAULT_LIMIT, DiscreteParameters, EvaluationKeys, Forecast, ServerKey,
-};
-use girih_integer::{Encrypted, Integer, Result, SlotCost, slot_costs};
+mod toy;
+
+use girih_backend::Progress;
+use girih_discrete::{DEFAULT_LIMIT, DiscreteParameters, Forecast, ServerKey};
+use girih_integer::{Encrypted, Result, SlotCost, slot_costs};
+use std::sync::{Arc, Mutex, OnceLock};
+use toy::Toy;
 
 type FheUint<const BITS: u32> = girih_integer::FheUint<BITS, ServerKey>;
 type FheInt<const BITS: u32> = girih_integer::FheInt<BITS, ServerKey>;
 type FheBool = girih_integer::FheBool<ServerKey>;
-type Integers = girih_integer::Integers<ServerKey>;
-use std::sync::{Arc, Mutex, OnceLock};
 
-struct Toy {
-    client: ClientKey,
-    integers: Integers,
-}
-
-fn toy_of(set: &str, seed: u8) -> Result<Toy> {
-    let set = DiscreteParameters::by_name(set)?;
-    let client = ClientKey::generate_seeded_for_tests(&set, [seed; 32])?;
-    let keys = EvaluationKeys::generate(&client, &NoProgress)?;
-    let device = girih_cpu::CpuBackend::new();
-    let server = ServerKey::load(&device, &keys, &Default::default(), &NoProgress)?;
-    Ok(Toy { client, integers: Integers::new(server)? })
-}
-
-fn toy() -> &'static Toy {
-    static TOY: OnceLock<Toy> = OnceLock::new();
-    TOY.get_or_init(|| toy_of("INSECURE_DISCRETE_4_N10", 1).expect("a toy"))
-}
-
-impl Toy {
-    fn up<T: Integer<Engine = ServerKey>, P: Copy + Into<T::Known>>(&self, values: &[P]) -> T {
-        let encrypted = Encrypted::<T>::encrypt(&self.client, values).expect("in range");
-        self.integers.upload(&encrypted).expect("of this key")
-    }
-
-    fn down<T: Integer<Engine = ServerKey>>(&self, array: &T) -> Vec<T::Plain> {
-        let encrypted = self.integers.download(array).expect("of this server");
-        encrypted.decrypt(&self.client).expect("such integers")
-    }
+fn toy() -> &'static Toy<ServerKey> {
+    static TOY: OnceLock<Toy<ServerKey>> = OnceLock::new();
+    TOY.get_or_init(|| Toy::slots("INSECURE_DISCRETE_4_N10", 1).expect("a toy"))
 }
 
 /// What a listener hears: how many look-ups are done, of how many.
@@ -167,14 +141,14 @@ fn what_does_not_fit_is_refused() {
     }
     let t = toy();
     let x: FheUint<4> = t.up(&[1u8, 2]);
-    let other = toy_of("INSECURE_DISCRETE_4_N10", 3).expect("a toy");
+    let other = Toy::slots("INSECURE_DISCRETE_4_N10", 3).expect("a toy");
     let stranger: FheUint<4> = other.up(&[1u8, 2]);
     refused(x.add(&stranger), "two servers");
     refused(t.integers.download(&stranger), "another server");
     let sent = FheUint::<4>::encrypt(&other.client, &[1u8]).expect("in range");
     refused(t.integers.upload(&sent), "client key");
     refused(sent.decrypt(&t.client), "client key");
-    let error = toy_of("INSECURE_DISCRETE_1_N10", 1).map(drop).expect_err("no sums modulo 16");
+    let error = Toy::slots("INSECURE_DISCRETE_1_N10", 1).map(drop).expect_err("no sums modulo 16");
     assert!(error.to_string().contains("take DISCRETE_4"), "{error}");
 }
 

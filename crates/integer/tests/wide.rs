@@ -1,42 +1,24 @@
 //! Numbers beyond 128 bits and random ones, encrypted, with a toy set on the CPU.
 
-use girih_backend::{LoadOptions, NoProgress};
-use girih_integer::{Encrypted, FheBool, FheInt, FheUint, I256, Integer, Integers, Result, U256};
+mod toy;
+
+use girih_backend::NoProgress;
+use girih_integer::{FheBool, FheInt, FheUint, I256, Result, U256};
 use girih_tfhe::{ClientKey, EvaluationKeys, ParameterSet, ServerKey};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
+use toy::Toy;
 
-struct Toy {
-    client: ClientKey,
-    integers: Integers,
-}
-
-fn toy() -> &'static Toy {
-    static TOY: OnceLock<Toy> = OnceLock::new();
+fn toy() -> &'static Toy<ServerKey> {
+    static TOY: OnceLock<Toy<ServerKey>> = OnceLock::new();
     TOY.get_or_init(|| make().expect("a toy"))
 }
 
-fn make() -> Result<Toy> {
+fn make() -> Result<Toy<ServerKey>> {
     let set = ParameterSet::by_name("INSECURE_INTEGERS")?;
     let client = ClientKey::generate_seeded_for_tests(&set, [5; 32])?;
     let keys = EvaluationKeys::generate(&client, &NoProgress)?.with_compression(&client)?;
-    let device = girih_cpu::CpuBackend::new();
-    let server = ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress)?;
-    Ok(Toy { client, integers: Integers::new(server)? })
-}
-
-impl Toy {
-    fn up<T: Integer<Engine = ServerKey>, P: Copy + Into<T::Known>>(&self, values: &[P]) -> T {
-        let encrypted = Encrypted::<T>::encrypt(&self.client, values).expect("in range");
-        let bytes = encrypted.to_bytes().expect("serializes");
-        let read = Encrypted::from_bytes(&bytes).expect("what was written");
-        self.integers.upload(&read).expect("of this key")
-    }
-
-    fn down<T: Integer<Engine = ServerKey>>(&self, array: &T) -> Vec<T::Known> {
-        let encrypted = self.integers.download(array).expect("of this server");
-        encrypted.decrypt_wide(&self.client).expect("such integers")
-    }
+    Toy::with_keys(client, &keys)
 }
 
 #[test]
@@ -46,33 +28,33 @@ fn amounts_and_accounts() {
     let x: FheUint<256> = t.up(&[amount, U256::from(5u8)]);
     let sum = (&x + 1u8).expect("fits");
     let want = [U256::from_words([0, 0, 1, 1 << 63]), U256::from(6u8)];
-    assert_eq!(t.down(&sum), want);
+    assert_eq!(t.down_wide(&sum), want);
     let compressed = t.integers.download_compressed(&sum).expect("with a key for it");
     assert_eq!(compressed.decrypt_wide(&t.client).expect("of this client"), want);
     let (less, out) = x.overflowing_sub(U256::from(6u8)).expect("fits");
-    assert_eq!(t.down(&out), [false, true]);
-    assert_eq!(t.down(&less)[1], U256::MAX);
+    assert_eq!(t.down_wide(&out), [false, true]);
+    assert_eq!(t.down_wide(&less)[1], U256::MAX);
     let larger = x.greater(U256::from_words([0, 0, 0, 1])).expect("fits");
     let chosen = larger.select::<FheUint<256>>(0u8, &x).expect("alike");
-    assert_eq!(t.down(&chosen), [U256::ZERO, U256::from(5u8)]);
-    assert_eq!(t.down(&x.resize::<160>().expect("a width"))[0], U256::from(u128::MAX));
+    assert_eq!(t.down_wide(&chosen), [U256::ZERO, U256::from(5u8)]);
+    assert_eq!(t.down_wide(&x.resize::<160>().expect("a width"))[0], U256::from(u128::MAX));
 
     let account: U256 = "0xdeadbeef00112233445566778899aabbccddeeff".parse().expect("160 bits");
     let accounts: FheUint<160> = t.up(&[account, U256::from(1u8)]);
-    assert_eq!(t.down(&accounts.equal(account).expect("fits")), [true, false]);
+    assert_eq!(t.down_wide(&accounts.equal(account).expect("fits")), [true, false]);
     let table = [(account, U256::MAX), (U256::from(2u8), U256::ZERO)];
     let (beside, found) = accounts.match_value_wide::<256>(&table).expect("no number twice");
-    assert_eq!(t.down(&beside), [U256::MAX, U256::ZERO]);
-    assert_eq!(t.down(&found), [true, false]);
+    assert_eq!(t.down_wide(&beside), [U256::MAX, U256::ZERO]);
+    assert_eq!(t.down_wide(&found), [true, false]);
     let known = t.integers.constants::<FheUint<160>, _>(&[account, account]).expect("fit");
-    assert_eq!(t.down(&accounts.xor(&known).expect("alike"))[0], U256::ZERO);
+    assert_eq!(t.down_wide(&accounts.xor(&known).expect("alike"))[0], U256::ZERO);
 
     let signed: FheInt<160> = t.up(&[I256::from(-3i8), I256::from(i128::MAX)]);
-    assert_eq!(t.down(&signed.neg().expect("works")), [3, -i128::MAX].map(I256::from));
-    assert_eq!(t.down(&signed.abs().expect("works"))[0], I256::from(3i8));
+    assert_eq!(t.down_wide(&signed.neg().expect("works")), [3, -i128::MAX].map(I256::from));
+    assert_eq!(t.down_wide(&signed.abs().expect("works"))[0], I256::from(3i8));
     let moved = signed.shl(20).expect("works");
     assert_eq!(
-        t.down(&moved)[1],
+        t.down_wide(&moved)[1],
         "178405961588244985132285746181186892046794752".parse().expect("fits")
     );
 }
@@ -104,7 +86,7 @@ fn random_numbers() {
             512,
             bits,
         );
-        t.down(&drawn.expect("some"))
+        t.down_wide(&drawn.expect("some"))
     };
     for bits in [1, 3, 6] {
         let values = draw(1, bits);
@@ -128,17 +110,17 @@ fn random_numbers() {
     // Of another width the same lower digits; computed on as any other.
     let draw = |integers| FheUint::<8>::generate_oblivious_pseudo_random(integers, &[2; 32], 4);
     let wide = draw(&t.integers).expect("some");
-    let low = t.down(&wide.and(63u8).expect("fits"));
+    let low = t.down_wide(&wide.and(63u8).expect("fits"));
     let narrow = FheUint::<6>::generate_oblivious_pseudo_random(&t.integers, &[2; 32], 4);
-    assert_eq!(t.down(&narrow.expect("some")), low);
+    assert_eq!(t.down_wide(&narrow.expect("some")), low);
     let twice = wide.add(&wide).expect("alike").sub(&wide).expect("alike");
-    assert_eq!(t.down(&twice), t.down(&wide));
+    assert_eq!(t.down_wide(&twice), t.down_wide(&wide));
 
     let flags = FheBool::generate_oblivious_pseudo_random(&t.integers, &[4; 32], 64);
-    let held = t.down(&flags.expect("some")).into_iter().filter(|f| *f).count();
+    let held = t.down_wide(&flags.expect("some")).into_iter().filter(|f| *f).count();
     assert!((12..52).contains(&held), "{held} of 64");
     let signed = FheInt::<8>::generate_oblivious_pseudo_random(&t.integers, &[5; 32], 64);
-    let below = t.down(&signed.expect("some")).into_iter().filter(|v| *v < I256::ZERO).count();
+    let below = t.down_wide(&signed.expect("some")).into_iter().filter(|v| *v < I256::ZERO).count();
     assert!((12..52).contains(&below), "{below} of 64");
 
     // Those of a range are the upper part of a product with the bound.
@@ -151,17 +133,17 @@ fn random_numbers() {
             log2_distance,
         )
     };
-    let below_ten = t.down(&range(10, 12).expect("some"));
+    let below_ten = t.down_wide(&range(10, 12).expect("some"));
     let bits = FheUint::<14>::generate_oblivious_pseudo_random(&t.integers, &[6; 32], 96);
-    let whole = t.down(&bits.expect("some"));
+    let whole = t.down_wide(&bits.expect("some"));
     let product = |x: &U256| U256::from((u128::try_from(*x).expect("small") * 10) >> 14);
     assert_eq!(below_ten, whole.iter().map(product).collect::<Vec<_>>());
     let found: std::collections::BTreeSet<_> = below_ten.iter().collect();
     assert_eq!(found.len(), 10, "{found:?}");
     let eight =
         FheUint::<8>::generate_oblivious_pseudo_random_bounded(&t.integers, &[6; 32], 96, 3);
-    assert_eq!(t.down(&range(8, 128).expect("some")), t.down(&eight.expect("some")));
-    assert!(t.down(&range(1, 128).expect("some")).iter().all(|v| *v == U256::ZERO));
+    assert_eq!(t.down_wide(&range(8, 128).expect("some")), t.down_wide(&eight.expect("some")));
+    assert!(t.down_wide(&range(1, 128).expect("some")).iter().all(|v| *v == U256::ZERO));
 
     let refused = |result: Result<()>, part: &str| {
         let error = result.expect_err(part).to_string();

@@ -144,23 +144,31 @@ def test_progress_is_heard(client, capsys):
     assert "bootstrapping key" in capsys.readouterr().err
 
 
-def test_progress_without_tqdm_is_a_line_on_a_terminal(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    clock = iter([0.0, 1.9, 2.0, 2.1, 5.0])
-    monkeypatch.setattr(girih.progress.time, "monotonic", lambda: next(clock))
+
+def test_progress_is_a_bar_on_a_terminal_from_two_seconds_on(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr("tqdm.std.time", lambda: now)
     terminal, file = Terminal(), io.StringIO()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    report = girih.progress._shown()
-    for done in [0, 10, 20, 30]:
-        report("keys", done, 50)
-    assert terminal.getvalue() == "\r\x1b[2Kkeys: 20 of 50, about 3 s left"
-    report("keys", 50, 50)
-    assert terminal.getvalue().endswith("left\r\x1b[2K")
-    girih.progress._lines(file)("keys", 1, 2)
+    for stream in [terminal, file]:
+        monkeypatch.setattr(sys, "stderr", stream)
+        report = girih.progress._shown()
+        # Work of one name may begin anew.
+        for begin in [0.0, 100.0]:
+            for seconds, done in [(0, 0), (1.9, 10), (2.0, 20)]:
+                assert stream.getvalue().strip() == ""
+                now = begin + seconds
+                report("keys", done, 50)
+            if stream is file:
+                continue
+            line = stream.getvalue()
+            assert line.startswith("\rkeys:  40%") and "20/50 [00:02<00:03" in line
+            report("keys", 50, 50)
+            assert stream.getvalue().endswith(" \r")
+            stream.truncate(stream.seek(0))
     assert file.getvalue() == ""
 
 

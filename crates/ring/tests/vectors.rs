@@ -1,38 +1,16 @@
 //! The published CKKS vectors, as far as they are arithmetic of the ring: transforms, automorphisms
 //! and base changes, bit for bit.
 
+#[path = "../../../tests/vectors/reader.rs"]
+mod reader;
+
 use girih_ring::{Automorphism, BaseConversion, Formula, Modulus, RnsBasis, SplitNtt};
-use serde_json::Value;
-
-fn read(name: &str) -> Value {
-    let path = format!("{}/../../tests/vectors/ckks/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{path}: {e}"))
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().expect("an array")
-}
-
-fn words(value: &Value) -> Vec<u32> {
-    list(value)
-        .iter()
-        .map(|x| u32::try_from(x.as_u64().expect("a word")).expect("32 bits"))
-        .collect()
-}
-
-fn limbs(value: &Value) -> Vec<Vec<u32>> {
-    list(value).iter().map(words).collect()
-}
-
-fn number(value: &Value) -> usize {
-    value.as_u64().expect("a number") as usize
-}
+use reader::{array, file, limbs, number, words};
 
 #[test]
 fn transforms_and_automorphisms() {
-    let file = read("ntt");
-    let cases = list(&file["cases"]);
+    let file = file("ckks/ntt");
+    let cases = array(&file["cases"]);
     assert_eq!(cases.len(), 3);
     for case in cases {
         let size = number(&case["N"]);
@@ -59,7 +37,7 @@ fn transforms_and_automorphisms() {
                 assert_eq!(shifted, turned[i]);
             }
         }
-        let automorphisms = list(&case["automorphisms"]);
+        let automorphisms = array(&case["automorphisms"]);
         assert!(!automorphisms.is_empty());
         for automorphism in automorphisms {
             let phi = Automorphism::new(size, number(&automorphism["g"])).expect("odd");
@@ -75,8 +53,8 @@ fn transforms_and_automorphisms() {
 
 #[test]
 fn conversions() {
-    let file = read("base_change");
-    let cases = list(&file["conversions"]);
+    let file = file("ckks/base_change");
+    let cases = array(&file["conversions"]);
     assert_eq!(cases.len(), 3);
     for case in cases {
         let basis = |name: &str| RnsBasis::new(&words(&case[name])).expect("primes");
@@ -146,16 +124,16 @@ impl Ring {
 
 #[test]
 fn raised_digits_and_rounded_quotients() {
-    let file = read("base_change");
+    let file = file("ckks/base_change");
     let params = &file["params"];
     let ring = Ring { size: number(&params["N"]) };
     let auxiliary = words(&params["auxiliary"]);
     let (layouts, digits) = (limbs(&file["layouts"]), limbs(&file["digit_primes"]));
-    for case in list(&file["mod_up"]) {
+    for case in array(&file["mod_up"]) {
         let base = &layouts[number(&case["level"])];
         let input = limbs(&case["input"]);
         let extended = [&base[..], &auxiliary].concat();
-        for raised in list(&case["digits"]) {
+        for raised in array(&case["digits"]) {
             let digit = &digits[number(&raised["digit"])];
             let at: Vec<usize> = (0..base.len()).filter(|&i| digit.contains(&base[i])).collect();
             let from: Vec<u32> = at.iter().map(|&i| base[i]).collect();
@@ -164,7 +142,7 @@ fn raised_digits_and_rounded_quotients() {
             assert_eq!(out, limbs(&raised["output"]));
         }
     }
-    let cases = list(&file["divide_round"]);
+    let cases = array(&file["divide_round"]);
     assert_eq!(cases.len(), 8);
     for case in cases {
         let (from, to) = (&layouts[number(&case["frm"])], &layouts[number(&case["to"])]);

@@ -44,10 +44,7 @@ impl Between {
             ));
         }
         if let Some(key) = x.key_id().filter(|key| *key != self.tfhe) {
-            return error::mismatch(format!(
-                "TFHE ciphertexts under client key {key:.8}: this switch is for {:.8}",
-                self.tfhe
-            ));
+            return error::wrong_key("TFHE ciphertexts", key, "this switch is for", self.tfhe);
         }
         Ok(())
     }

@@ -52,7 +52,8 @@ impl<'s> Comparator<'s> {
     /// make what can be told apart 16 times finer, as far as the errors of switching allow.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for servers of different sets or client keys,
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for servers of different sets,
+    /// [`Error::WrongKey`](crate::Error::WrongKey) for those of different clients,
     /// [`Error::Tfhe`](crate::Error::Tfhe) for a modulus out of range.
     pub fn new(switch: &'s Switch<'s>, large: &'s LargeServer, log2_modulus: u32) -> Result<Self> {
         let (home, own) = (large.parameters().home(), switch.parameters().tfhe());
@@ -63,11 +64,8 @@ impl<'s> Comparator<'s> {
             ));
         }
         if large.key_id() != switch.tfhe_key_id() {
-            return error::mismatch(format!(
-                "a large-precision server of client key {:.8}, and a switch for {:.8}",
-                large.key_id(),
-                switch.tfhe_key_id()
-            ));
+            let (what, rule) = ("a large-precision server", "this switch is for");
+            return error::wrong_key(what, large.key_id(), rule, switch.tfhe_key_id());
         }
         large.parameters().message_bits(log2_modulus)?;
         Ok(Self { switch, large, log2_modulus })

@@ -1,5 +1,7 @@
 //! The one error type of this crate.
 
+use girih_rlwe::KeyId;
+
 /// Why something was refused. Every message names what is wrong and what would be right.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -26,6 +28,18 @@ pub enum Error {
         /// What is missing, and what would do.
         why: String,
     },
+    /// Something under another client key.
+    #[error("{what} under client key {found}: {rule} {expected}")]
+    WrongKey {
+        /// What it is.
+        what: &'static str,
+        /// The first digits of the name of the key that is needed.
+        expected: String,
+        /// The first digits of the name of the key it has.
+        found: String,
+        /// What is of the key that is needed.
+        rule: &'static str,
+    },
     /// Keys, ciphertexts and numbers that do not fit each other.
     #[error("{0}")]
     Mismatch(String),
@@ -33,6 +47,17 @@ pub enum Error {
 
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// `found` is not the key that it must be: `rule` says of what that is.
+pub(crate) fn wrong_key<T>(
+    what: &'static str,
+    found: KeyId,
+    rule: &'static str,
+    expected: KeyId,
+) -> Result<T> {
+    let (expected, found) = (format!("{expected:.8}"), format!("{found:.8}"));
+    Err(Error::WrongKey { what, expected, found, rule })
+}
 
 pub(crate) fn mismatch<T>(why: impl Into<String>) -> Result<T> {
     Err(Error::Mismatch(why.into()))

@@ -53,7 +53,8 @@ impl Switch<'_> {
     ///
     /// # Errors
     /// As [`Switch::to_tfhe`] and [`ServerKey::apply`]; [`Error::Mismatch`](crate::Error::Mismatch)
-    /// for a server of another set or key, and an empty interval.
+    /// for a server of another set and an empty interval,
+    /// [`Error::WrongKey`](crate::Error::WrongKey) for a server of another key.
     pub fn lookup(
         &self,
         server: &ServerKey,
@@ -74,13 +75,13 @@ impl Switch<'_> {
         check_declared(x, interval.start.abs().max(interval.end.abs()))?;
         let point = |m: u64| interval.start + m as f64 * step;
         let set = server.set();
-        if (set, server.key_id()) != (self.parameters().tfhe(), self.tfhe_key_id()) {
-            return error::mismatch(format!(
-                "a TFHE server of {set} and client key {:.8}: this switch is for {} and {:.8}",
-                server.key_id(),
-                self.parameters().tfhe(),
-                self.tfhe_key_id()
-            ));
+        if set != self.parameters().tfhe() {
+            let own = self.parameters().tfhe();
+            return error::mismatch(format!("a TFHE server of {set}: this switch is for {own}"));
+        }
+        if server.key_id() != self.tfhe_key_id() {
+            let (what, rule) = ("a TFHE server", "this switch is for");
+            return error::wrong_key(what, server.key_id(), rule, self.tfhe_key_id());
         }
         let log2_modulus = set.shape().log2_stored_modulus();
         let output_bits = (set.shape().log2_lwe_modulus - 2).min(11);

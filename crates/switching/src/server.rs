@@ -79,8 +79,9 @@ impl<'s> Switch<'s> {
     /// the keys of [`Switch::evaluation_keys`].
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for keys of another set or client key, and
-    /// numbers of slots that are no power of two from 2 to those of the set.
+    /// [`Error::WrongKey`](crate::Error::WrongKey) for keys of another client, and
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for those of another set and numbers of slots
+    /// that are no power of two from 2 to those of the set.
     pub fn new(ckks: &'s ServerKey, keys: &SwitchingKeys, slots: usize) -> Result<Self> {
         let parameters = keys.parameters();
         let set = ckks.set();
@@ -96,11 +97,8 @@ impl<'s> Switch<'s> {
             ));
         }
         if keys.ckks_key_id() != ckks.key_id() {
-            return error::mismatch(format!(
-                "switching keys of client key {:.8} where the server key is of {:.8}",
-                keys.ckks_key_id(),
-                ckks.key_id()
-            ));
+            let (what, rule) = ("switching keys", "the server key is of client key");
+            return error::wrong_key(what, keys.ckks_key_id(), rule, ckks.key_id());
         }
         if !slots.is_power_of_two() || !(2..=set.slots()).contains(&slots) {
             let most = set.slots();
@@ -271,8 +269,9 @@ impl<'s> Switch<'s> {
     /// [`phase_of`]`(y)`.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another
-    /// key, and [`Error::Ckks`](crate::Error::Ckks) as every operation of CKKS.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set,
+    /// [`Error::WrongKey`](crate::Error::WrongKey) for those under another key, and
+    /// [`Error::Ckks`](crate::Error::Ckks) as every operation of CKKS.
     pub fn to_ckks(&self, x: &LweCiphertexts) -> Result<Ciphertexts> {
         self.between.check(x)?;
         let set = self.parameters().ckks();

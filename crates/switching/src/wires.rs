@@ -40,7 +40,8 @@ impl<'s> WireSwitch<'s> {
     /// ([`ClientKey::ckks`](girih_discrete::ClientKey::ckks)) and a TFHE client key.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for keys of another set or client key.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for keys of another set,
+    /// [`Error::WrongKey`](crate::Error::WrongKey) for those of another client.
     pub fn new(numbers: &'s ServerKey, keys: &SwitchingKeys) -> Result<Self> {
         let (set, parameters) = (numbers.set(), keys.parameters());
         if set.ckks() != parameters.ckks() {
@@ -49,11 +50,8 @@ impl<'s> WireSwitch<'s> {
             ));
         }
         if keys.ckks_key_id() != numbers.key_id() {
-            return error::mismatch(format!(
-                "switching keys of client key {:.8} where the server key is of {:.8}",
-                keys.ckks_key_id(),
-                numbers.key_id()
-            ));
+            let (what, rule) = ("switching keys", "the server key is of client key");
+            return error::wrong_key(what, keys.ckks_key_id(), rule, numbers.key_id());
         }
         let exponents = (0..set.numbers()).map(|j| set.exponent(j)).collect();
         Ok(Self { numbers, between: Between::new(keys)?, exponents })
@@ -89,8 +87,9 @@ impl<'s> WireSwitch<'s> {
     /// errors are counted.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another
-    /// key, and tables whose modulus does not divide the plaintext modulus;
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set and tables whose
+    /// modulus does not divide the plaintext modulus;
+    /// [`Error::WrongKey`](crate::Error::WrongKey) for ciphertexts under another key;
     /// [`Error::Discrete`](crate::Error::Discrete) as [`ServerKey::lookup_phases`], for what would
     /// be wrong too often above all.
     pub fn to_wires(&self, x: &LweCiphertexts, tables: &[&Table]) -> Result<Vec<Wires>> {

@@ -266,12 +266,9 @@ impl LweCiphertexts {
     }
 
     /// Refuses ciphertexts under another client key; `why` says why they must be under `key`.
-    pub(crate) fn check_key(&self, key: KeyId, why: &str) -> Result<()> {
+    pub(crate) fn check_key(&self, key: KeyId, why: &'static str) -> Result<()> {
         match self.key {
-            Some(own) if own != key => error::mismatch(format!(
-                "ciphertexts under client key {own:.8} where they must be under client key \
-                 {key:.8}: {why}"
-            )),
+            Some(own) if own != key => error::wrong_key("ciphertexts", [own, key], why),
             _ => Ok(()),
         }
     }
@@ -378,11 +375,7 @@ impl LweCiphertexts {
 
     pub(crate) fn phases(&self, client: &ClientKey) -> Result<Vec<u64>> {
         if client.set() != &self.set {
-            return error::mismatch(format!(
-                "ciphertexts of {} and a key of {}",
-                self.set,
-                client.set()
-            ));
+            return error::wrong_set("ciphertexts", &self.set, client.set());
         }
         self.check_key(client.key_id(), "a client key decrypts what is under it and nothing else")?;
         let (shape, width, mask) = (self.set.shape(), width(self.set.shape()), self.mask());

@@ -1,6 +1,7 @@
 //! The one error type of this crate.
 
 use girih_backend::{BackendError, ShapeError};
+use girih_rlwe::KeyId;
 
 /// Why something was refused. Every message names what is wrong and what would be right.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,28 @@ pub enum Error {
         what: &'static str,
         /// What is wrong with it.
         why: String,
+    },
+    /// Something made for another parameter set.
+    #[error("{what} of the set {found} where {expected} is in use")]
+    WrongSet {
+        /// What it is.
+        what: &'static str,
+        /// The set that is needed.
+        expected: String,
+        /// The set it has.
+        found: String,
+    },
+    /// Something under another client key.
+    #[error("{what} under client key {found} where client key {expected} is in use: {rule}")]
+    WrongKey {
+        /// What it is.
+        what: &'static str,
+        /// The first digits of the name of the key that is needed.
+        expected: String,
+        /// The first digits of the name of the key it has.
+        found: String,
+        /// Why one key must be that of all.
+        rule: &'static str,
     },
     /// Batches, messages or tables that do not fit each other or the keys.
     #[error("{0}")]
@@ -73,7 +96,13 @@ impl From<girih_rlwe::Error> for Error {
         match error {
             girih_rlwe::Error::Malformed { what, why } => Self::Malformed { what, why },
             girih_rlwe::Error::Entropy(why) => Self::Entropy(why),
-            // Of several keys, and whatever else comes: things that do not go together.
+            girih_rlwe::Error::TwoKeys { first, second } => Self::WrongKey {
+                what: "ciphertexts",
+                expected: format!("{first:.8}"),
+                found: format!("{second:.8}"),
+                rule: "what is combined must be under one key, or constants",
+            },
+            // Whatever else comes: things that do not go together.
             other => Self::Mismatch(other.to_string()),
         }
     }
@@ -84,6 +113,25 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 pub(crate) fn mismatch<T>(why: impl Into<String>) -> Result<T> {
     Err(Error::Mismatch(why.into()))
+}
+
+pub(crate) fn wrong_set<T>(
+    what: &'static str,
+    found: &impl ToString,
+    expected: &impl ToString,
+) -> Result<T> {
+    let (expected, found) = (expected.to_string(), found.to_string());
+    Err(Error::WrongSet { what, expected, found })
+}
+
+/// `found` is not `expected`, which it must be by `rule`.
+pub(crate) fn wrong_key<T>(
+    what: &'static str,
+    [found, expected]: [KeyId; 2],
+    rule: &'static str,
+) -> Result<T> {
+    let (expected, found) = (format!("{expected:.8}"), format!("{found:.8}"));
+    Err(Error::WrongKey { what, expected, found, rule })
 }
 
 pub(crate) fn malformed<T>(what: &'static str, why: impl Into<String>) -> Result<T> {

@@ -25,7 +25,7 @@ fn load(client: &ClientKey) -> ServerKey {
 fn names_both<T>(what: &str, result: Result<T>, [a, b]: [KeyId; 2]) {
     let Err(error) = result else { panic!("{what}: not refused") };
     let text = error.to_string();
-    assert!(matches!(error, Error::Mismatch(_)) && !text.contains('\n'), "{what}: {text}");
+    assert!(matches!(error, Error::WrongKey { .. }) && !text.contains('\n'), "{what}: {text}");
     assert!(
         text.contains(&format!("client key {a:.8}"))
             && text.contains(&format!("client key {b:.8}")),

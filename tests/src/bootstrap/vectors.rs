@@ -483,6 +483,11 @@ impl VectorFile {
         &self.name
     }
 
+    /// The gate of each run and its test polynomial.
+    pub fn test_polynomials(&self) -> impl Iterator<Item = (&str, &[u64])> {
+        self.runs.iter().map(|run| (run.gate.as_str(), &run.test_polynomial[..]))
+    }
+
     /// Replays every run on `device`, comparing every stage bit for bit.
     ///
     /// # Errors

@@ -13,7 +13,6 @@ mod specialise;
 mod split_mix;
 #[cfg(target_arch = "wasm32")]
 mod suspension;
-mod terminal;
 pub mod timeline;
 mod tune;
 mod waiting;
@@ -25,7 +24,9 @@ pub use cache::{
 pub use error::{BackendError, Result};
 pub use fit::{DoesNotFit, ShapeError};
 pub use info::{DeviceInfo, DeviceKind, DeviceLimits, Transform};
-pub use preparation::{Preparation, PreparationTime, Preparing, preparation_times, preparing};
+pub use preparation::{
+    Preparation, PreparationTime, Preparing, preparation_times, preparations_running, preparing,
+};
 pub use private::{new_private_folder, private_folder};
 pub use progress::{NoProgress, Progress};
 pub use report::{PlanReport, PlanValue};
@@ -33,7 +34,6 @@ pub use specialise::{SPECIALISE, Specialise};
 pub(crate) use split_mix::SplitMix64;
 #[cfg(target_arch = "wasm32")]
 pub use suspension::{Suspension, can_wait, suspend_by};
-pub use terminal::TerminalProgress;
 pub use tune::{PlanSource, TunedPlan, TunedPlans};
 pub use waiting::{Waiting, at_once, block_on, may_block};
 #[doc(no_inline)]

@@ -157,7 +157,7 @@ pub fn preparation_times() -> BTreeMap<Preparation, PreparationTime> {
 
 /// Kinds that threads are at now and that something waits for: since how long without a pause, and
 /// how many were begun in this process.
-pub(super) fn preparations_running() -> Vec<(Preparation, Duration, u64)> {
+pub fn preparations_running() -> Vec<(Preparation, Duration, u64)> {
     let now = Instant::now();
     let one = |(&what, running): (&Preparation, &Running)| {
         let since = running.since.filter(|_| what != Preparation::Specialisation)?;

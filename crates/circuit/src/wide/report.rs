@@ -2,6 +2,7 @@
 
 /// One level of a run, or where memory is short, a hundredth of it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct WideLevel {
     /// Look-ups, each of all instances.
     pub lookups: usize,
@@ -11,6 +12,7 @@ pub struct WideLevel {
 
 /// A run of a [`WideCircuit`](super::WideCircuit), without transfers of inputs and outputs.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct WideReport {
     /// Gates of the netlist.
     pub gates: usize,

@@ -4,14 +4,14 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 fn complex(case: &Value, re: &str, im: &str) -> Vec<Complex64> {
-    let numbers = |name: &str| published::list::<Vec<f64>>(&case[name]);
+    let numbers = |name: &str| published::reals(&case[name]);
     let parts = numbers(re).into_iter().zip(numbers(im));
     parts.map(|(re, im)| Complex64::new(re, im)).collect()
 }
 
 #[test]
 fn the_published_vectors_encode_to_the_exact_integers() {
-    let file = published::file("encode");
+    let file = published::file("ckks/encode");
     let tolerance = file["tolerance"].as_f64().expect("a number");
     for case in file["cases"].as_array().expect("a list") {
         let degree = case["N"].as_u64().expect("a number") as usize;

@@ -745,13 +745,13 @@ fn claims_of_a_header_do_not_narrow_the_flooding() {
 /// Rows of the published key of s^2 under s, taken as they are.
 #[test]
 fn published_keys_are_of_this_form() {
-    let file = published::file("multiply");
+    let file = published::file("ckks/multiply");
     let set = published::set(&file["params"]);
-    let secret: Vec<i8> = published::list(&file["secret"]);
+    let secret: Vec<i8> = published::value(&file["secret"]);
     let (mut bodies, mut masks) = (Vec::new(), Vec::new());
     for digit in file["key"].as_array().expect("a list") {
-        bodies.extend(published::list::<Vec<Vec<u32>>>(&digit["b"]).concat());
-        masks.extend(published::list::<Vec<Vec<u32>>>(&digit["a"]).concat());
+        bodies.extend(published::polynomial(&digit["b"]));
+        masks.extend(published::polynomial(&digit["a"]));
     }
     let mut keys = ExplicitKeys::new(&set);
     keys.insert(KeyKind::Multiplication, bodies.clone(), masks.clone()).expect("they fit");

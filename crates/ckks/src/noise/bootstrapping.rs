@@ -6,6 +6,7 @@ use crate::{Error, Result};
 
 /// What a bootstrapping adds, in units of slots of magnitude at most 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BootstrappingNoise {
     /// Deviation of the noise of a slot's component: everything but the sine's own error.
     pub noise: f64,
@@ -68,6 +69,7 @@ impl BootstrappingNoise {
 /// How likely a bootstrapping fails whatever its slots are: each figure is log2 of the probability
 /// that one of the N coefficients leaves the interval of the modular reduction.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BootstrappingFailure {
     /// A coefficient within 2 of the end: it loses bits, more the nearer it is.
     pub degraded: f64,

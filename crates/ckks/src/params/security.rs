@@ -58,6 +58,7 @@ const MOST_KNOWN: usize = 1024;
 
 /// Bits that attacks take, always with the model that says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SecurityEstimate {
     /// The primal attack on the dense secret under all primes (uSVP, BDGL16: 0.292 b + 16.4 +
     /// log2 8d with block size b and lattice dimension d).
@@ -71,6 +72,7 @@ pub struct SecurityEstimate {
 
 /// Bits that attacks on a sparse secret take.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SparseEstimate {
     /// The primal hybrid attack with the MATZOV cost model: some coefficients are guessed, one by
     /// one or by a meet in the middle, and the lattice of the others is reduced.
@@ -92,6 +94,7 @@ impl SparseEstimate {
 
 /// What is known about the security of a set.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Security {
     /// What the primal attack takes.
     pub estimate: SecurityEstimate,

@@ -321,12 +321,12 @@ fn sets_with_a_first_transform_by_keys() {
 
 #[test]
 fn the_published_vectors_have_the_same_scales_and_layouts() {
-    let file = published::file("base_change");
+    let file = published::file("ckks/base_change");
     let set = published::set(&file["params"]);
     let chain = set.chain();
-    let scales: Vec<f64> = published::list(&file["canonical_scales"]);
-    let ratios: Vec<f64> = published::list(&file["rescale_ratios"]);
-    let layouts: Vec<Vec<u32>> = published::list(&file["layouts"]);
+    let scales: Vec<f64> = published::value(&file["canonical_scales"]);
+    let ratios: Vec<f64> = published::value(&file["rescale_ratios"]);
+    let layouts: Vec<Vec<u32>> = published::value(&file["layouts"]);
     for (level, scale) in scales.iter().enumerate() {
         assert_eq!(set.scale(level), Some(*scale), "level {level}");
         if level > 0 {
@@ -335,7 +335,7 @@ fn the_published_vectors_have_the_same_scales_and_layouts() {
         let base: Vec<_> = chain.base(level).map(|i| chain.prime(i)).collect();
         assert_eq!(base, layouts[level], "level {level}");
     }
-    let digits: Vec<Vec<u32>> = published::list(&file["digit_primes"]);
+    let digits: Vec<Vec<u32>> = published::value(&file["digit_primes"]);
     for (digit, want) in chain.digits().iter().zip(&digits) {
         assert_eq!(digit.clone().map(|i| chain.prime(i)).collect::<Vec<_>>(), *want);
     }
@@ -344,7 +344,7 @@ fn the_published_vectors_have_the_same_scales_and_layouts() {
 
 #[test]
 fn the_published_vectors_are_adjusted_by_the_same_constants() {
-    let file = published::file("adjust");
+    let file = published::file("ckks/adjust");
     let set = published::set(&file["params"]);
     let level = file["input"]["level"].as_u64().expect("a number") as usize;
     let scale = file["input"]["scale"].as_f64().expect("a number");
@@ -353,7 +353,7 @@ fn the_published_vectors_are_adjusted_by_the_same_constants() {
         let adjust = set.level_adjust(level, scale, to).expect("a lower level");
         assert_eq!(adjust.constant.to_string(), case["constant"].as_str().expect("a string"));
         let kept: Vec<_> = adjust.kept.iter().map(|&i| set.chain().prime(i)).collect();
-        assert_eq!(kept, published::list::<Vec<u32>>(&case["kept_primes"]), "to {to}");
+        assert_eq!(kept, published::value::<Vec<u32>>(&case["kept_primes"]), "to {to}");
         assert_eq!(Some(adjust.scale), case["output"]["scale"].as_f64());
     }
     assert!(set.level_adjust(2, scale, 2).is_err());

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 /// Bytes on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryNeed {
     /// Of switching keys.
     pub keys: u64,
@@ -37,6 +38,7 @@ impl MemoryNeed {
 
 /// One way to make the keys of a bootstrapping, with what it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryRung {
     /// In words: `keys for all levels`, ..
     pub name: &'static str,

@@ -3,6 +3,8 @@
 
 mod bootstrapping;
 mod joined;
+#[path = "../../../../tests/vectors/reader.rs"]
+mod reader;
 mod support;
 mod toy;
 mod vectors;

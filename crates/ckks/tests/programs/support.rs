@@ -1,5 +1,6 @@
 //! Reading the published stage vectors, and running recorded programs on the host.
 
+use super::reader::{array, number, polynomial, real, words};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,38 +12,6 @@ use girih_ckks::program::{
     ResidentRequest,
 };
 use serde_json::Value as Json;
-
-/// The file `name` of the published vectors.
-pub fn load(name: &str) -> Json {
-    let path = format!("{}/../../tests/vectors/ckks/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    serde_json::from_str(&text).expect("a JSON file")
-}
-
-pub fn array(json: &Json) -> &[Json] {
-    json.as_array().expect("a list")
-}
-
-pub fn number(json: &Json) -> usize {
-    json.as_u64().expect("a number") as usize
-}
-
-pub fn real(json: &Json) -> f64 {
-    json.as_f64().expect("a real number")
-}
-
-pub fn reals(json: &Json) -> Vec<f64> {
-    array(json).iter().map(real).collect()
-}
-
-fn words(json: &Json) -> Vec<u32> {
-    array(json).iter().map(|w| number(w) as u32).collect()
-}
-
-/// A polynomial, limb after limb.
-pub fn polynomial(json: &Json) -> Vec<u32> {
-    array(json).iter().flat_map(words).collect()
-}
 
 /// b and a of a ciphertext.
 pub fn ciphertext(json: &Json) -> Vec<Vec<u32>> {

@@ -9,13 +9,14 @@ use num_bigint::BigInt;
 use num_complex::Complex64;
 use serde_json::Value as Json;
 
-use crate::support::{Check, Keys, array, chain, load, number, real, reals};
+use crate::reader::{array, file, number, polynomial, real, reals};
+use crate::support::{Check, Keys, chain};
 
 const MULTIPLICATION: KeyKind = KeyKind::Multiplication;
 
 #[test]
 fn scales_layouts_and_base_change() {
-    let file = load("base_change");
+    let file = file("ckks/base_change");
     let chain = chain(&file["params"], None);
     for (level, json) in array(&file["canonical_scales"]).iter().enumerate() {
         assert_eq!(chain.scale(level), Some(real(json)), "scale of level {level}");
@@ -63,7 +64,7 @@ fn scales_layouts_and_base_change() {
 
 #[test]
 fn key_switches_with_any_number_of_digits() {
-    let file = load("key_switch");
+    let file = file("ckks/key_switch");
     let chain = chain(&file["params"], None);
     let keys = Keys::default().with(MULTIPLICATION, &file["key"]);
     let mut check = Check::new(&chain);
@@ -80,7 +81,7 @@ fn key_switches_with_any_number_of_digits() {
 
 #[test]
 fn products() {
-    let file = load("multiply");
+    let file = file("ckks/multiply");
     let chain = chain(&file["params"], None);
     let keys = Keys::default().with(MULTIPLICATION, &file["key"]);
     for klss in [false, true] {
@@ -112,7 +113,7 @@ fn products() {
 
 #[test]
 fn rotations_alone_and_hoisted() {
-    let file = load("rotate");
+    let file = file("ckks/rotate");
     let chain = chain(&file["params"], None);
     let mut keys = Keys::default();
     let mut check = Check::new(&chain);
@@ -147,7 +148,7 @@ fn rotations_alone_and_hoisted() {
 
 #[test]
 fn level_adjusts_to_every_level() {
-    let file = load("adjust");
+    let file = file("ckks/adjust");
     let chain = chain(&file["params"], None);
     let mut check = Check::new(&chain);
     let x = check.input(&file["input"]);
@@ -161,13 +162,13 @@ fn level_adjusts_to_every_level() {
 
 #[test]
 fn klss_gives_the_same_key_products() {
-    let file = load("klss");
+    let file = file("ckks/klss");
     let chain = chain(&file["params"], None);
     let keys = Keys::default().with(MULTIPLICATION, &file["key"]);
     for (name, part) in [("b", Part::B), ("a", Part::A)] {
         let lifted = keys.klss(&chain, (MULTIPLICATION, 0, part));
         for (group, expected) in array(&file["klss_key_digit_0"][name]).iter().enumerate() {
-            assert_eq!(lifted[group], crate::support::polynomial(expected), "{name}, {group}");
+            assert_eq!(lifted[group], polynomial(expected), "{name}, {group}");
         }
     }
     for klss in [false, true] {
@@ -189,7 +190,7 @@ fn klss_gives_the_same_key_products() {
 
 #[test]
 fn linear_transforms_by_double_hoisting() {
-    let file = load("linear_transform");
+    let file = file("ckks/linear_transform");
     let chain = chain(&file["params"], None);
     let mut keys = Keys::default();
     for key in array(&file["keys"]) {
@@ -224,7 +225,7 @@ fn linear_transforms_by_double_hoisting() {
 
 #[test]
 fn matrices_of_bootstrapping() {
-    let file = load("dft");
+    let file = file("ckks/dft");
     let tolerance = real(&file["tolerance"]);
     for case in array(&file["cases"]) {
         let n = number(&case["slots"]);
@@ -269,8 +270,8 @@ fn matrices_of_bootstrapping() {
 
 #[test]
 fn chebyshev_polynomials() {
-    for name in ["chebyshev", "chebyshev_rational"] {
-        let file = load(name);
+    for name in ["ckks/chebyshev", "ckks/chebyshev_rational"] {
+        let file = file(name);
         let chain = chain(&file["params"], None);
         let keys = Keys::default().with(MULTIPLICATION, &file["key"]);
         let coefficients = reals(&file["coefficients"]);
@@ -306,7 +307,7 @@ fn shape(out: usize, cts_groups: usize) -> BootstrappingShape {
 
 #[test]
 fn eval_mod_step_by_step() {
-    let file = load("eval_mod");
+    let file = file("ckks/eval_mod");
     let chain = chain(&file["params"], Some(shape(0, 0)));
     for (level, json) in array(&file["evalmod_scales"]).iter().enumerate() {
         assert_eq!(chain.sine_scale(level), Some(real(json)), "E_{level}");
@@ -337,7 +338,7 @@ fn eval_mod_step_by_step() {
 
 #[test]
 fn raising_the_modulus() {
-    let file = load("raise");
+    let file = file("ckks/raise");
     let states = array(&file["params"]["states"]).len();
     // Only steps 1 to 4 are run: any layout of the levels above serves that ends at the top.
     let levels = BootstrappingShape { double_angles: 0, ..shape(0, 0) };
@@ -367,7 +368,7 @@ fn raising_the_modulus() {
 
 #[test]
 fn raising_the_modulus_with_the_first_transform_by_keys() {
-    let file = load("first_factor");
+    let file = file("ckks/first_factor");
     let levels = BootstrappingShape {
         double_angles: 0,
         first_by_keys: true,
@@ -409,7 +410,7 @@ fn raising_the_modulus_with_the_first_transform_by_keys() {
 
 #[test]
 fn contradictions_are_named() {
-    let file = load("multiply");
+    let file = file("ckks/multiply");
     let chain = chain(&file["params"], None);
     let mut r = Recorder::new(chain.clone());
     let scale = |level: usize| chain.scale(level).unwrap();

@@ -6,6 +6,7 @@
 
 use super::linear::{Linear, added};
 use super::tensors::{Refusal, Tensors};
+use rayon::prelude::*;
 
 /// Widths of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,13 +249,14 @@ impl Encoder {
         let (mut x, mut all) = (x.to_vec(), Vec::new());
         for (number, layer) in self.layers.iter().enumerate() {
             let attended = self.attended(layer, &x, functions);
-            let normal = at_once(&attended, |t, o| {
+            let normal = |(t, o): (usize, &Vec<f64>)| {
                 let y = added(&x[t], &layer.output.apply(o));
                 let h = layer.gains[0].apply(&normal_of([number, 0], &y, functions));
                 let hidden: Vec<f64> =
                     layer.up.apply(&h).into_iter().map(|u| functions.gelu(u)).collect();
                 normal_of([number, 1], &added(&h, &layer.down.apply(&hidden)), functions)
-            });
+            };
+            let normal: Vec<_> = attended.par_iter().enumerate().map(normal).collect();
             x = normal.iter().map(|n| layer.gains[1].apply(n)).collect();
             all.push(normal);
         }
@@ -263,10 +265,10 @@ impl Encoder {
 
     /// Attention of all tokens to all, up to its last product.
     fn attended(&self, layer: &Layer, x: &[Vec<f64>], functions: &impl Functions) -> Vec<Vec<f64>> {
-        let of = |linear: &Linear| at_once(x, |_, x| linear.apply(x));
+        let of = |linear: &Linear| -> Vec<_> { x.par_iter().map(|x| linear.apply(x)).collect() };
         let (q, k, v) = (of(&layer.query), of(&layer.key), of(&layer.value));
         let (size, tokens) = (self.shape.head(), self.shape.tokens as f64);
-        at_once(&q, |_, q| {
+        let one = |q: &Vec<f64>| {
             let mut all = vec![0.0; q.len()];
             for start in (0..q.len()).step_by(size) {
                 let part = start..start + size;
@@ -282,7 +284,8 @@ impl Encoder {
                 }
             }
             all
-        })
+        };
+        q.par_iter().map(one).collect()
     }
 }
 
@@ -305,24 +308,4 @@ pub fn moments(y: &[f64]) -> (f64, f64) {
 fn normalised(y: &[f64]) -> Vec<f64> {
     let (mean, variance) = moments(y);
     y.iter().map(|y| (y - mean) / variance.sqrt()).collect()
-}
-
-/// What `one` makes of each token, on all processors.
-fn at_once(x: &[Vec<f64>], one: impl Fn(usize, &[f64]) -> Vec<f64> + Sync) -> Vec<Vec<f64>> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = x.len().div_ceil(threads).max(1);
-    let one = &one;
-    std::thread::scope(|scope| {
-        let part = |(number, part): (usize, &[Vec<f64>])| {
-            let part = part.to_vec();
-            scope.spawn(move || {
-                let tokens = part.iter().enumerate();
-                tokens.map(|(i, x)| one(number * share + i, x)).collect::<Vec<_>>()
-            })
-        };
-        let threads: Vec<_> = x.chunks(share).enumerate().map(part).collect();
-        let done = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
-        done.flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    })
 }

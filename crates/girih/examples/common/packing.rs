@@ -18,9 +18,9 @@
 //! A layer's result is divided by sqrt(2) times its ReLU's bound, so that two together stay below 1
 //! in magnitude; what a ReLU leaves is divided by its bound. Both are in the maps' numbers.
 
-use super::cores::at_once;
 use super::resnet::{Beside, Convolution, Network};
 use girih::ckks::prelude::*;
+use rayon::prelude::*;
 use std::f64::consts::SQRT_2;
 
 /// Where the pixels of all channels lie.
@@ -189,15 +189,16 @@ impl<'a> Plan<'a> {
     /// The rotations of the first layer, and those of all others and of the head.
     pub fn rotations(&self) -> girih::ckks::Result<(Vec<i64>, Vec<i64>)> {
         // Maps are large, so that only what they need is left of them.
-        let layers = at_once(self.layers(), |i| {
+        let one = |i| {
             let layer = self.layer(i)?;
             let mut rotations = layer.map.rotations();
             if let PackedBeside::Mapped(map) = layer.beside {
                 rotations.extend(map.rotations());
             }
             Ok(rotations)
-        });
-        let mut layers = layers.into_iter().collect::<girih::ckks::Result<Vec<_>>>()?;
+        };
+        let all = 0..self.layers();
+        let mut layers = all.into_par_iter().map(one).collect::<girih::ckks::Result<Vec<_>>>()?;
         let first = layers.remove(0);
         let mut others = self.head()?.rotations()?;
         others.extend(layers.into_iter().flatten());

@@ -120,7 +120,8 @@ impl Batch {
     }
 }
 
-/// Does `one` to each of `all`, as many at once as there are processors.
+/// Does `one` to each of `all`, as many at once as there are processors. Not on rayon's threads: a
+/// server holds a lock while it encodes on them, and what they take up meanwhile would wait for it.
 fn at_once<T: Send, R: Send>(
     all: Vec<T>,
     one: impl Fn(T) -> girih::ckks::Result<R> + Sync,

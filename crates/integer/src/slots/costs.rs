@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 /// What one operation costs on as many elements as fit a ciphertext.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SlotCost {
     /// What is computed.
     pub operation: &'static str,

@@ -11,6 +11,7 @@ use girih_tfhe::{NoiseModel, ParameterSet};
 
 /// What one operation costs on each element of an array.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Cost {
     /// What is computed.
     pub operation: &'static str,

@@ -311,18 +311,11 @@ impl CompressedResults {
     /// Phases of all messages modulo `2^mask_bits`.
     fn phases(&self, client: &ClientKey) -> Result<Vec<u64>> {
         if client.set() != &self.set {
-            return error::mismatch(format!(
-                "compressed results of {} and a key of {}",
-                self.set,
-                client.set()
-            ));
+            return error::wrong_set("compressed results", &self.set, client.set());
         }
         if let Some(key) = self.key.filter(|&key| key != client.key_id()) {
-            return error::mismatch(format!(
-                "compressed results under client key {key:.8} and client key {:.8}: a client key \
-                 decrypts what is under it and nothing else",
-                client.key_id()
-            ));
+            let rule = "a client key decrypts what is under it and nothing else";
+            return error::wrong_key("compressed results", [key, client.key_id()], rule);
         }
         let secrets: Vec<Vec<u32>> = (0..self.set.packing())
             .map(|slot| {

@@ -66,8 +66,9 @@ impl ClientKey {
     /// q being the ciphertexts' own modulus.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set or under another
-    /// key, or a modulus outside `2..=q`.
+    /// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey)
+    /// for ciphertexts of another set or under another key, and
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus outside `2..=q`.
     pub fn decrypt(&self, ciphertexts: &LweCiphertexts, modulus: u64) -> Result<Vec<u64>> {
         ciphertexts.decrypt(self, modulus)
     }
@@ -127,7 +128,8 @@ impl ClientKey {
     /// Decrypts compressed results: messages modulo [`CompressedResults::modulus`].
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for results of another set or under another key.
+    /// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey)
+    /// for results of another set or under another key.
     pub fn decrypt_compressed(&self, results: &CompressedResults) -> Result<Vec<u64>> {
         results.decrypt(self)
     }

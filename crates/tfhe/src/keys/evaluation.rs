@@ -124,18 +124,16 @@ impl EvaluationKeys {
     /// security hold for it.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for another client's, and as
-    /// [`EvaluationKeys::generate`].
+    /// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey)
+    /// for another client's, and as [`EvaluationKeys::generate`].
     pub fn with_compression(self, client: &ClientKey) -> Result<Self> {
-        if client.key_id() != self.id || client.set() != &self.set {
-            return error::mismatch(format!(
-                "evaluation keys of client key {:.8} with {} and a compression key of client key \
-                 {:.8} with {}: they must be of one client key",
-                self.id,
-                self.set,
-                client.key_id(),
-                client.set()
-            ));
+        let what = "a compression key";
+        if client.set() != &self.set {
+            return error::wrong_set(what, client.set(), &self.set);
+        }
+        if client.key_id() != self.id {
+            let rule = "it must be of one client key with the keys that it is added to";
+            return error::wrong_key(what, [client.key_id(), self.id], rule);
         }
         Ok(Self { compression: Some(CompressionKey::generate(client)?), ..self })
     }

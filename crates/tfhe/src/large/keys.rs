@@ -19,8 +19,9 @@ impl LargeKeys {
     /// [`LargeParameters::gadgets`] says which ones messages of some modulus need.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a client key that is not of the home set or
-    /// a gadget that does not exist or is named twice, and as [`EvaluationKeys::generate`].
+    /// [`Error::WrongSet`](crate::Error::WrongSet) for a client key that is not of the home set,
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a gadget that does not exist or is named
+    /// twice, and as [`EvaluationKeys::generate`].
     pub fn generate(
         parameters: &LargeParameters,
         client: &ClientKey,
@@ -42,7 +43,8 @@ impl LargeKeys {
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for no keys, a key of a set that is not the
-    /// context's, two of one set, or keys of two clients.
+    /// context's or two of one set, [`Error::WrongKey`](crate::Error::WrongKey) for keys of two
+    /// clients.
     pub fn new(parameters: &LargeParameters, keys: Vec<EvaluationKeys>) -> Result<Self> {
         let Some(first) = keys.first() else {
             return error::mismatch("a large-precision context needs at least one key");
@@ -58,11 +60,8 @@ impl LargeKeys {
                 return error::mismatch(format!("two keys of {}", key.set()));
             }
             if key.key_id() != first.key_id() {
-                let (one, other) = (first.key_id(), key.key_id());
-                return error::mismatch(format!(
-                    "evaluation keys of client key {one:.8} and of client key {other:.8}: a \
-                     context takes keys of one client key"
-                ));
+                let (ids, rule) = ([key.key_id(), first.key_id()], "a context takes keys of one");
+                return error::wrong_key("evaluation keys", ids, rule);
             }
         }
         Ok(Self { parameters: parameters.clone(), keys })

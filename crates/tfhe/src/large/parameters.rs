@@ -191,8 +191,9 @@ impl LargeParameters {
     /// for their size.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a client key that is not of the home set, a
-    /// modulus out of range, an empty batch, or a message that does not fit.
+    /// [`Error::WrongSet`](crate::Error::WrongSet) for a client key that is not of the home set,
+    /// and [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range, an empty batch,
+    /// or a message that does not fit.
     pub fn encrypt(
         &self,
         client: &ClientKey,
@@ -214,10 +215,8 @@ impl LargeParameters {
 
     pub(super) fn check_home(&self, set: &ParameterSet) -> Result<()> {
         if set != self.home() {
-            return error::mismatch(format!(
-                "keys or ciphertexts of {set} in a large-precision context of {}",
-                self.home()
-            ));
+            let what = "keys or ciphertexts of a large-precision context";
+            return error::wrong_set(what, set, self.home());
         }
         Ok(())
     }

@@ -210,7 +210,8 @@ impl LargeServer {
     /// a digit and 1 more.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another context or key, or a
+    /// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey)
+    /// for ciphertexts of another context or key, [`Error::Mismatch`](crate::Error::Mismatch) for a
     /// modulus out of range or without a loaded key, and failures of the device.
     pub fn sign(&self, a: &LweCiphertexts) -> Result<LweCiphertexts> {
         self.check(a)?;

@@ -7,6 +7,7 @@ use girih_ring::sampler::SecretSeed;
 
 /// Deviations measured on a device, beside the model's.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct MeasuredNoise {
     /// Bootstrapped messages that `sigma_out` was measured over.
     pub samples: usize,

@@ -7,6 +7,7 @@ use girih_rlwe::security::{LweProblem, SecurityEstimate};
 
 /// What is known about the security of a set.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Security {
     /// What attacks take.
     pub estimate: SecurityEstimate,

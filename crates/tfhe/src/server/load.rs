@@ -78,7 +78,7 @@ impl ServerKey {
     /// both work on the same [`DeviceCiphertexts`], with one key-switching table between them.
     ///
     /// # Errors
-    /// As [`ServerKey::load`], [`Error::Mismatch`](crate::Error::Mismatch) for keys of another
+    /// As [`ServerKey::load`], [`Error::WrongKey`](crate::Error::WrongKey) for keys of another
     /// client, and [`Error::Backend`](crate::Error::Backend) for another device or keys that differ
     /// in more.
     pub fn load_beside(
@@ -89,12 +89,8 @@ impl ServerKey {
         progress: &dyn Progress,
     ) -> Result<Self> {
         if keys.key_id() != self.id {
-            return error::mismatch(format!(
-                "evaluation keys of client key {:.8} beside those of client key {:.8}: they must \
-                 be of one client key",
-                keys.key_id(),
-                self.id
-            ));
+            let rule = "keys beside others must be of one client key with them";
+            return error::wrong_key("evaluation keys", [keys.key_id(), self.id], rule);
         }
         let engine = LoadRequest::new(keys)
             .options(options)

@@ -108,8 +108,9 @@ impl ServerKey {
     /// Copies a batch to the device.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for another set or another client's ciphertexts,
-    /// [`Error::Backend`](crate::Error::Backend) from the device.
+    /// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey)
+    /// for another set or another client's ciphertexts, [`Error::Backend`](crate::Error::Backend)
+    /// from the device.
     pub fn upload(&self, ciphertexts: &LweCiphertexts) -> Result<DeviceCiphertexts> {
         self.check(ciphertexts)?;
         Ok(self
@@ -176,9 +177,10 @@ impl ServerKey {
     /// itself, its inverse or a constant, and takes no bootstrapping.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for batches of unequal length or of another set
-    /// or key, [`Error::TooNoisy`](crate::Error::TooNoisy) for a failure probability above
-    /// [`ServerKey::limit_failure`], and failures of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for batches of unequal length,
+    /// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey)
+    /// for those of another set or key, [`Error::TooNoisy`](crate::Error::TooNoisy) for a failure
+    /// probability above [`ServerKey::limit_failure`], and failures of the device.
     pub fn gate<B: Batch>(&self, gate: Gate, a: &B, b: &B) -> Result<B> {
         self.check_width("a gate", &[a, b], BITS)?;
         B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
@@ -263,8 +265,8 @@ impl ServerKey {
     /// NOT of every bit: linear, without bootstrapping.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a batch of another set or key, and failures
-    /// of the device.
+    /// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey)
+    /// for a batch of another set or key, and failures of the device.
     pub fn not<B: Batch>(&self, a: &B) -> Result<B> {
         self.check_width("a NOT", &[a], BITS)?;
         B::run(self, &[a], self.log2_q(), &|inputs, _| {
@@ -422,11 +424,7 @@ impl ServerKey {
     /// Refuses ciphertexts of another set or under another client key.
     fn check(&self, ciphertexts: &LweCiphertexts) -> Result<()> {
         if *ciphertexts.set() != self.set {
-            return error::mismatch(format!(
-                "ciphertexts of {} and keys of {}",
-                ciphertexts.set(),
-                self.set
-            ));
+            return error::wrong_set("ciphertexts", ciphertexts.set(), &self.set);
         }
         ciphertexts.check_key(self.id, Self::ONE_CLIENT)
     }

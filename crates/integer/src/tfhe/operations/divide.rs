@@ -1,7 +1,7 @@
 //! Quotients and remainders: a digit of the quotient at a time, from three differences at once.
 
 use super::bits::{is_negative_digit, more, move_bits, of_two, select};
-use super::carry::{carry_out, difference, propagate, resolve};
+use super::carry::{CarryOut, carry_out, difference, propagate, resolve};
 use super::compare::any_from;
 use super::negate::{Condition, negate_if};
 use crate::operation::Move;
@@ -14,6 +14,45 @@ pub(super) struct Quotient {
     pub remainder: Vec<Linear>,
 }
 
+/// A divisor and what is taken of it for all rounds.
+struct Divisor {
+    /// With a digit above, as its multiples have.
+    wide: Vec<Linear>,
+    double: Vec<Linear>,
+    /// Whether it has anything from each digit on.
+    above: Vec<Linear>,
+}
+
+impl Divisor {
+    fn new(recorder: &mut Recorder, b: &[Linear]) -> Self {
+        let wide = [b, &[Linear::constant(0)]].concat();
+        let double = move_bits(recorder, &wide, Move::ShiftLeft, 1, false);
+        Self { wide, double, above: any_from(recorder, b) }
+    }
+
+    /// The remainder less this multiple: whether it fits, and the digits where it does.
+    fn subtracted(
+        &self,
+        recorder: &mut Recorder,
+        remainder: &[Linear],
+        times: i32,
+        multiple: &[Linear],
+    ) -> (CarryOut, Vec<Linear>) {
+        let count = remainder.len();
+        let digits = difference(remainder, &multiple[..count]);
+        // Three where the multiple has nothing above, which lets a carry through, else less.
+        let mut rest = Linear::constant(RADIX - 1);
+        if times > 1 {
+            rest = rest.minus(&multiple[count]);
+        }
+        if let Some(above) = self.above.get(count) {
+            rest = rest.minus(above);
+        }
+        let fits = carry_out(recorder, &digits, Some(&rest));
+        (fits, resolve(recorder, &digits))
+    }
+}
+
 /// Quotient and remainder of digits below 4. By 0 they are all ones and the dividend.
 ///
 /// The remainder so far, with the next digit of the dividend below it, less one, two and three
@@ -24,30 +63,17 @@ pub(super) fn divide(recorder: &mut Recorder, a: &[Linear], b: &[Linear]) -> Quo
     if recorder.wants_few_bootstrappings() {
         return divide_in_turn(recorder, a, b);
     }
-    let len = a.len();
-    let wide = [b, &[Linear::constant(0)]].concat();
-    let double = move_bits(recorder, &wide, Move::ShiftLeft, 1, false);
-    let sum: Vec<Linear> = wide.iter().zip(&double).map(|(x, y)| x.plus(y)).collect();
+    let divisor = Divisor::new(recorder, b);
+    let Divisor { wide, double, .. } = &divisor;
+    let sum: Vec<Linear> = wide.iter().zip(double).map(|(x, y)| x.plus(y)).collect();
     let triple = propagate(recorder, &sum);
-    let above = any_from(recorder, b);
-    let mut quotient = vec![Linear::constant(0); len];
+    let mut quotient = vec![Linear::constant(0); a.len()];
     let mut remainder: Vec<Linear> = Vec::new();
-    for i in (0..len).rev() {
+    for i in (0..a.len()).rev() {
         remainder.insert(0, a[i].clone());
-        let count = remainder.len();
         let (mut last, mut next) = (remainder.clone(), remainder.clone());
-        for (times, multiple) in (1..).zip([&wide, &double, &triple]) {
-            let digits = difference(&remainder, &multiple[..count]);
-            // Three where the multiple has nothing above, which lets a carry through, else less.
-            let mut rest = Linear::constant(RADIX - 1);
-            if times > 1 {
-                rest = rest.minus(&multiple[count]);
-            }
-            if let Some(above) = above.get(count) {
-                rest = rest.minus(above);
-            }
-            let fits = carry_out(recorder, &digits, Some(&rest));
-            let digits = resolve(recorder, &digits);
+        for (times, multiple) in (1..).zip([wide, double, &triple]) {
+            let (fits, digits) = divisor.subtracted(recorder, &remainder, times, multiple);
             quotient[i] = quotient[i].plus(&fits.carry(recorder, 1));
             let condition = fits.carry(recorder, CONDITION);
             for ((next, last), digit) in next.iter_mut().zip(&last).zip(&digits) {
@@ -73,27 +99,13 @@ pub(super) fn divide(recorder: &mut Recorder, a: &[Linear], b: &[Linear]) -> Quo
 /// difference to twice the divisor and to the divisor itself. A digit of a difference and its
 /// carry are one rotation, and what the remainder is without it, where it is negative, another.
 fn divide_in_turn(recorder: &mut Recorder, a: &[Linear], b: &[Linear]) -> Quotient {
-    let len = a.len();
-    let wide = [b, &[Linear::constant(0)]].concat();
-    let double = move_bits(recorder, &wide, Move::ShiftLeft, 1, false);
-    let above = any_from(recorder, b);
-    let mut quotient = vec![Linear::constant(0); len];
+    let divisor = Divisor::new(recorder, b);
+    let mut quotient = vec![Linear::constant(0); a.len()];
     let mut remainder: Vec<Linear> = Vec::new();
-    for i in (0..len).rev() {
+    for i in (0..a.len()).rev() {
         remainder.insert(0, a[i].clone());
-        let count = remainder.len();
-        for (times, multiple) in [(2, &double), (1, &wide)] {
-            let digits = difference(&remainder, &multiple[..count]);
-            // Three where the multiple has nothing above, which lets a carry through, else less.
-            let mut rest = Linear::constant(RADIX - 1);
-            if times > 1 {
-                rest = rest.minus(&multiple[count]);
-            }
-            if let Some(above) = above.get(count) {
-                rest = rest.minus(above);
-            }
-            let fits = carry_out(recorder, &digits, Some(&rest));
-            let digits = resolve(recorder, &digits);
+        for (times, multiple) in [(2, &divisor.double), (1, &divisor.wide)] {
+            let (fits, digits) = divisor.subtracted(recorder, &remainder, times, multiple);
             quotient[i] = quotient[i].plus(&fits.carry(recorder, times));
             let is_negative = fits.none(recorder, CONDITION);
             // Of both, the difference has the smaller error.
