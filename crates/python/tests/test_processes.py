@@ -271,3 +271,51 @@ def test_keyboard_interrupts_long_work(interrupts):
         assert time.monotonic() - start < 30
     # All is as before.
     assert client.decrypt(server.gate("nand", many[:2], many[:2])).tolist() == [True, True]
+
+
+LONG = """
+import sys
+import numpy as np
+from girih import ckks
+
+what = sys.argv[1]
+if what == "keys":
+    client = ckks.ClientKey.generate("CKKS_D40")
+    work = lambda: client.evaluation_keys(rotations=list(range(1, 100)))
+else:
+    client = ckks.ClientKey.generate("INSECURE_CKKS_D40_N10")
+    server = ckks.ServerKey(client.evaluation_keys(bootstrapping=16), "cpu")
+    x = client.encrypt(np.zeros((400, 16)), level=0).to_device(server)
+
+    def many(x):
+        for _ in range(100):
+            x = x.bootstrap()
+        return x
+
+    work = (lambda: server.record(many, x)) if what == "recording" else x.bootstrap
+print("begins", flush=True)
+work()
+print("ended", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("what", ["keys", "recording", "bootstrapping"])
+def test_a_signal_ends_a_process_at_once(what):
+    """Each would take many seconds, and nothing of it is waited for."""
+    # Processes in the background begin without Python's handler.
+    begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    words = [sys.executable, "-c", begin + LONG, what]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as one:
+        try:
+            assert one.stdout.readline() == "begins\n", one.stderr.read()
+            time.sleep(0.5)
+            start = time.monotonic()
+            one.send_signal(signal.SIGINT)
+            said, errors = one.communicate(timeout=60)
+            took = time.monotonic() - start
+        finally:
+            one.kill()
+    print(f"{what}: {took:.2f} s")
+    assert one.returncode != 0 and said == "" and "KeyboardInterrupt" in errors
+    assert took < 2

@@ -1,6 +1,6 @@
 //! Keys that are made while a device loads them.
 
-use super::switching::{self, Recipe, Scratch, SecretLimb, SwitchingKey};
+use super::switching::{self, Recipe, Reports, Scratch, SecretLimb, SwitchingKey};
 use super::{ClientKey, EvaluationKeys, KeyKind, KeyPart, KeyRange, SwitchingKeySource};
 use crate::program::{Chain, ChainShape, FirstFactor};
 use crate::{CkksParameters, Error, Result};
@@ -10,7 +10,6 @@ use girih_rlwe::{KeyId, SetId};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use zeroize::Zeroizing;
 
@@ -139,14 +138,10 @@ impl<'a> StreamedKeys<'a> {
         let _making = preparing(Preparation::Keys);
         let set = self.client.set();
         let limbs = |key: &StreamedKey<'_>| key.recipe.range().words(set) / set.degree();
-        let (total, done) = (self.keys.values().map(limbs).sum(), AtomicUsize::new(0));
-        let report = |count: usize| {
-            let done = done.fetch_add(count, Ordering::Relaxed) + count;
-            progress.report("evaluation keys", done, total);
-        };
+        let reports = Reports::new(progress, self.keys.values().map(limbs).sum());
         // Keys side by side: one alone has threads idle while its few errors are drawn.
         let make = |(&kind, key): (&KeyKind, &StreamedKey<'_>)| {
-            Ok((kind, SwitchingKey::generate(&key.recipe, &key.positions, &report)?))
+            Ok((kind, SwitchingKey::generate(&key.recipe, &key.positions, &reports)?))
         };
         let keys = self.keys.par_iter().map(make).collect::<Result<BTreeMap<_, _>>>()?;
         Ok(EvaluationKeys::of(set, self.key_id(), keys))

@@ -349,6 +349,26 @@ fn keys_are_made_limb_by_limb_and_say_how_far_they_are() {
     assert_eq!(keys.kinds(), [KeyKind::Multiplication, KeyKind::DenseToSparse]);
 }
 
+/// Once a report has unwound, no thread makes another limb than the one it is at.
+#[test]
+fn keys_that_nobody_waits_for_are_not_made() {
+    struct Enough(AtomicUsize);
+    impl Progress for Enough {
+        fn report(&self, _: &str, _: usize, _: usize) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            std::panic::resume_unwind(Box::new("enough"));
+        }
+    }
+    let set = toy();
+    let client = client(&set);
+    let kinds = (1..20).filter_map(|by| KeyKind::rotation(&set, by));
+    let (kinds, enough) = (kinds.collect::<Vec<_>>(), Enough(AtomicUsize::new(0)));
+    let work = || EvaluationKeys::generate(&client, kinds, &enough).map(drop);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
+    let (reports, threads) = (enough.0.into_inner(), rayon::current_num_threads());
+    assert!((1..=threads).contains(&reports), "{reports} reports by {threads} threads");
+}
+
 /// A key for lower levels has the words that the key for all has there.
 #[test]
 fn keys_for_lower_levels_are_parts_of_whole_ones() {

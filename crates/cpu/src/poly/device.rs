@@ -3,7 +3,8 @@
 mod calls;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use girih_backend::poly::{
@@ -176,7 +177,12 @@ impl PolyDevice for CpuPoly {
         let shapes = source.shapes();
         let (done, total) = (AtomicUsize::new(0), shapes.len());
         let what = format!("loading {}", source.what());
+        // A report that unwinds ends the work: threads begin no other polynomial.
+        let is_over = AtomicBool::new(false);
         let make = |(number, shape): (usize, &ResidentShape)| {
+            if is_over.load(Ordering::Relaxed) {
+                return Err(refuse("loading was interrupted"));
+            }
             let limbs = shape.basis.len();
             if shape.basis.primes().last().is_some_and(|&p| usize::from(p) >= self.primes.len())
                 || shape.log2_run > self.ring.log2_degree
@@ -189,7 +195,12 @@ impl PolyDevice for CpuPoly {
                 .par_chunks_exact_mut(len)
                 .enumerate()
                 .for_each(|(limb, out)| source.limb(number, limb, out));
-            progress.report(&what, done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            let report = || progress.report(&what, done, total);
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(report)) {
+                is_over.store(true, Ordering::Relaxed);
+                resume_unwind(panic);
+            }
             Ok(Resident { shape: shape.clone(), words })
         };
         let residents: Result<Vec<Resident>, _> = shapes.par_iter().enumerate().map(make).collect();
