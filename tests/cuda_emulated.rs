@@ -5,7 +5,7 @@
 #![cfg(feature = "emulation")]
 
 use girih::ckks::server::{Options, ServerKey};
-use girih::ckks::{CkksParameters, ClientKey, EvaluationKeys, KeyKind};
+use girih::ckks::{CkksParameters, ClientKey, EvaluationKeys, KeyKind, StreamedKeys};
 use girih_backend::poly::random::{RandomProgram, random_program};
 use girih_backend::poly::{Bindings, Place, PolyEngine, PolyOptions, interpret};
 use girih_backend::{
@@ -431,6 +431,34 @@ fn vectors_of_runs_agree() {
     assert!(emulated == exact && exact[0] != exact[4] && exact[0] == exact[2]);
 }
 
+/// Keys that are made while they are loaded, lot by lot: the words of keys that are made first, and
+/// those of the CPU.
+#[test]
+fn keys_flow_to_the_device() {
+    let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10").expect("built in");
+    let run = |device: &dyn Backend, streams: bool| -> girih::ckks::Result<Vec<u32>> {
+        let client = ClientKey::generate_seeded_for_tests(&set, [3; 32])?;
+        let kinds = [KeyKind::Multiplication, KeyKind::conjugation(&set)];
+        let kinds = kinds.into_iter().chain((1..4).filter_map(|by| KeyKind::rotation(&set, by)));
+        let keys = StreamedKeys::new(&client, kinds)?;
+        let options = Options::default();
+        let server = match streams {
+            true => ServerKey::load_streamed(device, &keys, &options, &NoProgress)?,
+            false => ServerKey::load(device, &keys.whole(&NoProgress)?, &options, &NoProgress)?,
+        };
+        let x = server.upload(&[client.encrypt_at(&[0.5, -0.25, 0.125, 1.0], 3)?])?;
+        let y = server.square(&server.rotate(&server.mul(&x, &x)?, 3)?)?;
+        let host = server.download(&server.conjugate(&y)?)?;
+        Ok(host.iter().flat_map(|y| [y.b().to_vec(), y.a().to_vec()]).flatten().collect())
+    };
+    let (emulated, cpu) = (device(), CpuBackend::new());
+    let [wanted, exact, whole, found] =
+        [(&cpu as &dyn Backend, false), (&cpu, true), (&emulated, false), (&emulated, true)]
+            .map(|(device, streams)| run(device, streams).unwrap_or_else(|e| panic!("{e}")));
+    assert!(exact == wanted, "the CPU");
+    assert!(whole == wanted && found == wanted, "CUDA");
+}
+
 /// Memory that runs out while CKKS keys are loaded: how much, for what, and what to do about it.
 #[test]
 fn ckks_keys_without_room_say_what_to_do() {
@@ -439,10 +467,18 @@ fn ckks_keys_without_room_say_what_to_do() {
     let kinds = (1..9).filter_map(|by| KeyKind::rotation(&set, by));
     let keys = EvaluationKeys::generate(&client, kinds, &NoProgress).expect("keys");
     let device = device().with_memory(8 << 20);
-    let loaded = ServerKey::load(&device, &keys, &Options::default(), &NoProgress);
-    let error = loaded.expect_err("17 MB of keys").to_string();
-    for part in ["for evaluation keys", "bytes are in use, limited to 8388608", "KeyKind::up_to"] {
-        assert!(error.contains(part), "{part}: {error}");
+    let options = Options::default();
+    let streamed = (1..9).filter_map(|by| KeyKind::rotation(&set, by));
+    let streamed = StreamedKeys::new(&client, streamed).expect("seeds");
+    for loaded in [
+        ServerKey::load(&device, &keys, &options, &NoProgress),
+        ServerKey::load_streamed(&device, &streamed, &options, &NoProgress),
+    ] {
+        let error = loaded.expect_err("17 MB of keys").to_string();
+        let limit = "bytes are in use, limited to 8388608";
+        for part in ["for evaluation keys", limit, "KeyKind::up_to"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::heap::{Case, SPARSE, alone, check, left_behind, secret};
 use girih::NoProgress;
-use girih::ckks::{CkksParameters, ClientKey, EvaluationKeys, KeyKind};
+use girih::ckks::keys::{KeyPart, SwitchingKeySource};
+use girih::ckks::{CkksParameters, ClientKey, EvaluationKeys, KeyKind, StreamedKeys};
 
 #[test]
 fn client_keys_of_ckks() {
@@ -31,7 +32,7 @@ fn client_keys_of_ckks() {
         drop(ClientKey::from_secrets(&set, dense, sparse).expect_err("impossible secrets"));
     };
     let plain = CkksParameters::by_name("CKKS_N14_D40").expect("built in");
-    let cases: [Case<'_>; 12] = [
+    let cases: [Case<'_>; 13] = [
         ("a key", Box::new(|| drop(make().expect("valid")))),
         ("a wrong length", Box::new(|| refused(secret(degree + 1), Some(sparse(degree))))),
         ("another one", Box::new(|| refused(secret(degree), Some(sparse(degree - 1))))),
@@ -69,6 +70,22 @@ fn client_keys_of_ckks() {
                     KeyKind::conjugation(&set),
                 ];
                 drop(EvaluationKeys::generate(&client, kinds, &NoProgress).expect("memory"));
+            }),
+        ),
+        (
+            "streamed keys",
+            Box::new(|| {
+                let client = make().expect("valid");
+                let (all, some) = (KeyKind::conjugation(&set), KeyKind::Multiplication);
+                let keys = StreamedKeys::new(&client, [all, some]).expect("seeds");
+                let mut limb = vec![0; set.degree()];
+                for position in keys.range(all).positions(&set) {
+                    for digit in keys.range(all).digits(&set) {
+                        keys.limb(all, digit, KeyPart::Body, position, &mut limb).expect("there");
+                    }
+                }
+                // What the limbs of a key share goes with the last of them, or with all keys.
+                keys.limb(some, 0, KeyPart::Body, 0, &mut limb).expect("there");
             }),
         ),
         (

@@ -1,6 +1,7 @@
 //! What the client computes with: tables of a set's ring, made when first used.
 
 use crate::{CkksParameters, Encoder};
+use girih_ring::limb::LimbKernels;
 use girih_ring::{RnsBasis, SplitNtt};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -54,27 +55,30 @@ impl HostRing {
     }
 
     /// Writes the evaluations of a polynomial of signed coefficients modulo one prime.
-    pub fn evaluations<T: Copy + Into<i64>>(&self, position: usize, poly: &[T], out: &mut [u32]) {
-        let modulus = self.set.chain().moduli()[position];
+    pub fn evaluations(&self, position: usize, poly: &[i64], out: &mut [u32]) {
+        LimbKernels::new(self.set.chain().moduli()[position]).residues(poly, out);
+        self.transform(position).forward(out);
+    }
+
+    /// The same of coefficients that are below every prime, such as those of secrets and errors.
+    pub fn small_evaluations(&self, position: usize, poly: &[i8], out: &mut [u32]) {
+        let q = self.set.chain().prime(position);
         for (out, &c) in out.iter_mut().zip(poly) {
-            *out = modulus.reduce_signed(c.into());
+            let c = i32::from(c);
+            *out = (c as u32).wrapping_add(q & (c >> 31) as u32);
         }
         self.transform(position).forward(out);
     }
 
-    /// The evaluations modulo all primes at `positions`, limb by limb on all threads;
-    /// wiped when dropped.
-    pub fn secret_evaluations<T: Copy + Into<i64> + Sync>(
-        &self,
-        positions: Range<usize>,
-        poly: &[T],
-    ) -> Zeroizing<Vec<u32>> {
+    /// The evaluations of a small polynomial modulo all primes at `positions`, limb by limb on all
+    /// threads; wiped when dropped.
+    pub fn secret_evaluations(&self, positions: Range<usize>, poly: &[i8]) -> Zeroizing<Vec<u32>> {
         let degree = self.set.degree();
         let mut limbs = Zeroizing::new(vec![0; positions.len() * degree]);
         limbs
             .par_chunks_exact_mut(degree)
             .zip(positions)
-            .for_each(|(limb, position)| self.evaluations(position, poly, limb));
+            .for_each(|(limb, position)| self.small_evaluations(position, poly, limb));
         limbs
     }
 }

@@ -184,6 +184,27 @@ pub use girih_ckks::server::Builder;
 #[doc(inline)]
 pub use girih_ckks::KeyKind;
 
+/// Evaluation keys of a client that computes on its own machine: each limb is made while the device
+/// loads, which is sooner than making them all first.
+///
+/// ```
+/// use girih::ckks::StreamedKeys;
+/// use girih::ckks::prelude::*;
+///
+/// # fn main() -> girih::Result<()> {
+/// # let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+/// let client = ClientKey::generate(&set)?;
+/// let keys = StreamedKeys::new(&client, [KeyKind::Multiplication])?;
+/// let server = Device::open("cpu")?.load(&keys)?;
+/// let x = server.upload(&[client.encrypt(&[0.5, 0.25])?])?;
+/// let squares = client.decrypt_real(&server.download(&server.square(&x)?)?[0])?;
+/// assert!((squares[1] - 0.0625).abs() < 1e-6);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(inline)]
+pub use girih_ckks::StreamedKeys;
+
 /// What a program of this scheme alone needs: [`crate::prelude`], and keys by their
 /// short names.
 pub mod prelude {
@@ -206,6 +227,22 @@ impl LoadKeys for EvaluationKeys {
         progress: &dyn Progress,
     ) -> Result<server::ServerKey> {
         server::ServerKey::load(device.backend(), self, &server_options(options)?, progress)
+    }
+}
+
+impl LoadKeys for StreamedKeys<'_> {
+    type Server = server::ServerKey;
+    type Error = Error;
+
+    /// Makes each limb when the device asks for it. Options are those of [`EvaluationKeys`].
+    fn load_on(
+        &self,
+        device: &Device,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<server::ServerKey> {
+        let options = server_options(options)?;
+        server::ServerKey::load_streamed(device.backend(), self, &options, progress)
     }
 }
 

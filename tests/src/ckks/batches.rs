@@ -2,7 +2,7 @@
 
 use super::evaluator::slots;
 use girih::ckks::server::{Bootstrapping, Ciphertexts, Options, ServerKey};
-use girih::ckks::{Ciphertext, CkksParameters, ClientKey, EvaluationKeys, KeyKind, Result};
+use girih::ckks::{Ciphertext, CkksParameters, ClientKey, KeyKind, Result, StreamedKeys};
 use girih_backend::{Backend, NoProgress};
 use girih_cpu::CpuBackend;
 
@@ -35,16 +35,16 @@ pub fn divided(device: &dyn Backend) -> Result<Vec<String>> {
     let mut kinds = Bootstrapping::default().keys_by_level(&set, SLOTS)?;
     kinds.extend(KeyKind::rotation(&set, 1).map(|kind| kind.up_to(set.default_level())));
     let client = ClientKey::generate_seeded_for_tests(&set, [3; 32])?;
-    let keys = EvaluationKeys::generate(&client, kinds, &NoProgress)?;
+    let keys = StreamedKeys::new(&client, kinds)?;
     let encrypt = |first: u64| -> Result<Vec<Ciphertext>> {
         (first..).take(BATCH).map(|seed| client.encrypt_at(&slots(SLOTS, seed), 0)).collect()
     };
     let (x, y) = (encrypt(1)?, encrypt(100)?);
-    let run = |device: &dyn Backend| {
-        let server = ServerKey::load(device, &keys, &Options::default(), &NoProgress)?;
-        compute(&server, &x, &y)
-    };
-    let (found, wanted) = (run(device)?, run(&CpuBackend::new())?);
+    let (options, cpu) = (Options::default(), CpuBackend::new());
+    // On the device they are made while it loads, which are the same words.
+    let streamed = ServerKey::load_streamed(device, &keys, &options, &NoProgress)?;
+    let whole = ServerKey::load(&cpu, &keys.whole(&NoProgress)?, &options, &NoProgress)?;
+    let (found, wanted) = (compute(&streamed, &x, &y)?, compute(&whole, &x, &y)?);
     let mut lines = Vec::new();
     if found.len() != wanted.len() {
         lines.push(format!("{} ciphertexts where {} are right", found.len(), wanted.len()));

@@ -95,6 +95,10 @@ pub struct Arguments {
     /// CKKS: bootstrap by two rotation keys a transform: a third of the keys, and more work.
     #[arg(long)]
     pub few_keys: bool,
+    /// CKKS: make all keys first and load them then, as those that are sent are; otherwise each
+    /// limb is made when the device asks for it.
+    #[arg(long)]
+    pub whole_keys: bool,
     /// Numbers in slots: the order of the table [default: 2 where the set has levels for it].
     #[arg(long, value_name = "1|2")]
     pub order: Option<u32>,

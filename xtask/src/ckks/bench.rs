@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail};
 use girih::Device;
 use girih::ckks::server::{Bootstrapping, Ciphertexts, Estimate, Node, Options, ServerKey};
 use girih::ckks::{
-    self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, EvaluationKeys, NoiseModel,
-    PolyOptions,
+    self, Ciphertext, CkksParameters, ClientKey, Complex64, Encoder, NoiseModel, PolyOptions,
+    StreamedKeys,
 };
 use girih::device::{PlanSource, TerminalProgress};
 use serde::Serialize;
@@ -63,8 +63,10 @@ struct Record {
     log2_deviation: f64,
     /// By the noise model.
     log2_model: f64,
+    /// Of the client's key, and of evaluation keys where they are made before they are loaded.
     keygen_s: f64,
     load_s: f64,
+    whole_keys: bool,
     record_s: f64,
     /// Of the whole process, where this is its first batch.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -319,12 +321,17 @@ impl Loaded {
         let progress = TerminalProgress::new().with_lines();
         let start = Instant::now();
         let client = ClientKey::generate_seeded_for_tests(set, seed_bytes(arguments.seed))?;
-        let keys = EvaluationKeys::generate(&client, job.keys(set)?, &progress)?;
+        let options = load_options(arguments, set, device)?;
+        let keys = StreamedKeys::new(&client, job.keys(set)?)?;
+        let whole = arguments.whole_keys.then(|| keys.whole(&progress)).transpose()?;
         let keygen_s = start.elapsed().as_secs_f64();
         let start = Instant::now();
-        let options = load_options(arguments, set, device)?;
-        let server = ServerKey::load(device.backend(), &keys, &options, &progress)?;
-        drop(keys);
+        let (device, progress) = (device.backend(), &progress);
+        let server = match &whole {
+            Some(keys) => ServerKey::load(device, keys, &options, progress)?,
+            None => ServerKey::load_streamed(device, &keys, &options, progress)?,
+        };
+        drop(whole);
         let load_s = start.elapsed().as_secs_f64();
         let engine = server.engine();
         let plan = PolyOptions { plan: Some(*engine.plan()), ..options.device }.to_string();
@@ -336,7 +343,10 @@ impl Loaded {
         };
         let switching = server.key_switching();
         say(format!("plan      key switching {switching}, {joined}; {plan} ({plan_from:?})"));
-        say(format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"));
+        say(match arguments.whole_keys {
+            true => format!("keys      made in {keygen_s:.2} s, loaded in {load_s:.2} s"),
+            false => format!("keys      made while they were loaded, in {load_s:.2} s"),
+        });
         Ok(Self { client, server, keygen_s, load_s, plan, plan_from })
     }
 }
@@ -521,6 +531,7 @@ fn record_of(run: &Run<'_>, device: &Device, batch: usize, measured: Measured) -
         peak_memory_bytes: record::peak_memory_bytes(),
         message_ratio: if bootstraps { arguments.ratio.or_else(set_ratio) } else { None },
         few_keys: bootstraps && arguments.few_keys,
+        whole_keys: arguments.whole_keys,
         memory_limit: arguments.memory_limit,
         key_switching: server.key_switching().to_string(),
         join_digits: server.joins_digits(),

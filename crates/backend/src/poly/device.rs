@@ -134,6 +134,12 @@ pub trait PolyDevice: Any + Send + Sync {
         at_once(move || self.load(source, progress))
     }
 
+    /// How often `load` asks for each limb that is not expanded: once a copy, of which several
+    /// devices as one have one each.
+    fn copies(&self) -> usize {
+        1
+    }
+
     /// Writes a resident polynomial anew: all of its limbs, N / 2^log2_run canonical words each.
     /// The routines that read it stay.
     ///

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
     Basis, Bindings, BufferId, Domain, Place, PolyDevice, PolyOptions, PolyPlan, Program,
-    ResidentId, ResidentShape, ResidentSource, RingShape, Value, check, lower,
+    ResidentId, ResidentShape, ResidentSource, RingShape, Schedule, Value, check, lower,
 };
 use crate::poly::program::ValueType;
 use crate::{
@@ -30,6 +30,13 @@ pub use handles::{Buffer, Resident, Routine};
 #[derive(Clone)]
 pub struct PolyEngine {
     shared: Arc<Shared>,
+}
+
+/// A program as an engine lowered it by its plan.
+pub struct Lowered<'a> {
+    shared: Arc<Shared>,
+    program: &'a Program,
+    schedule: Arc<Schedule>,
 }
 
 struct Shared {
@@ -291,6 +298,28 @@ impl PolyEngine {
         self.prepare_with(program, residents, plan, &[])
     }
 
+    /// Lowers a program by this device's plan, for [`PolyEngine::prepare_lowered`]: what can be
+    /// done while its resident polynomials are made.
+    ///
+    /// # Errors
+    /// For a program over another ring.
+    pub fn lower<'a>(&self, program: &'a Program) -> Result<Lowered<'a>> {
+        let schedule = self.lower_with(program, &self.shared.plan, &[])?;
+        Ok(Lowered { shared: Arc::clone(&self.shared), program, schedule })
+    }
+
+    /// The rest of [`PolyEngine::prepare`] for a program that [`PolyEngine::lower`] took.
+    ///
+    /// # Errors
+    /// As [`PolyEngine::prepare`], and for a program that another engine lowered.
+    pub fn prepare_lowered(&self, lowered: Lowered<'_>, residents: &[Resident]) -> Result<Routine> {
+        if !Arc::ptr_eq(&lowered.shared, &self.shared) {
+            return Err(refuse("the program was lowered by another engine".into()));
+        }
+        self.check_residents(lowered.program, residents)?;
+        self.ready(lowered.program, residents, lowered.schedule)
+    }
+
     fn prepare_with(
         &self,
         program: &Program,
@@ -298,26 +327,54 @@ impl PolyEngine {
         plan: &PolyPlan,
         keep: &[Value],
     ) -> Result<Routine> {
-        if program.ring() != self.ring() {
-            return Err(refuse(format!(
-                "a program over a ring of degree 2^{} and {} primes, on a device with one of 2^{} \
-                 and {}, or with others in their places",
-                program.ring().log2_degree,
-                program.ring().primes.len(),
-                self.ring().log2_degree,
-                self.ring().primes.len()
-            )));
+        self.check_ring(program)?;
+        self.check_residents(program, residents)?;
+        let schedule = self.lower_with(program, plan, keep)?;
+        self.ready(program, residents, schedule)
+    }
+
+    fn check_ring(&self, program: &Program) -> Result<()> {
+        if program.ring() == self.ring() {
+            return Ok(());
         }
+        Err(refuse(format!(
+            "a program over a ring of degree 2^{} and {} primes, on a device with one of 2^{} and \
+             {}, or with others in their places",
+            program.ring().log2_degree,
+            program.ring().primes.len(),
+            self.ring().log2_degree,
+            self.ring().primes.len()
+        )))
+    }
+
+    fn check_residents(&self, program: &Program, residents: &[Resident]) -> Result<()> {
         if let Some(slot) =
             residents.iter().position(|r| !Arc::ptr_eq(&r.inner.shared, &self.shared))
         {
             return Err(refuse(format!("resident polynomial {slot} was loaded by another engine")));
         }
         let shapes = residents.iter().map(|r| &r.inner.shape);
-        check::resident_shapes(program.residents(), shapes, "resident polynomials")?;
-        let lowering = preparing(Preparation::Lowering);
-        let schedule = Arc::new(lower(program, plan, keep)?);
-        drop(lowering);
+        check::resident_shapes(program.residents(), shapes, "resident polynomials")
+    }
+
+    fn lower_with(
+        &self,
+        program: &Program,
+        plan: &PolyPlan,
+        keep: &[Value],
+    ) -> Result<Arc<Schedule>> {
+        self.check_ring(program)?;
+        let _lowering = preparing(Preparation::Lowering);
+        Ok(Arc::new(lower(program, plan, keep)?))
+    }
+
+    /// A routine of a schedule that this program was lowered to.
+    fn ready(
+        &self,
+        program: &Program,
+        residents: &[Resident],
+        schedule: Arc<Schedule>,
+    ) -> Result<Routine> {
         let ids: Vec<ResidentId> = residents.iter().map(|r| r.inner.id).collect();
         let id = self.shared.device.prepare(&schedule, &ids)?;
         Ok(Routine {

@@ -40,7 +40,7 @@ mod resident;
 pub mod schedule;
 
 pub use device::{Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentSource, RoutineId};
-pub use engine::{Buffer, PolyEngine, Resident, Routine};
+pub use engine::{Buffer, Lowered, PolyEngine, Resident, Routine};
 pub use interpret::{Interpreted, interpret};
 pub use loader::{Choices, Loader, PolyOptions, PolyPlan, unknown_choice};
 pub use lower::lower;

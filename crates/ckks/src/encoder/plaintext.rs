@@ -2,6 +2,7 @@
 
 use crate::params::ModulusChain;
 use crate::{Error, Result};
+use girih_ring::limb::LimbKernels;
 
 /// An encoded vector: an integer polynomial, its scale, and how many slots it has. `Debug` shows
 /// nothing of the values.
@@ -59,8 +60,6 @@ impl Plaintext {
     pub fn residues(&self, chain: &ModulusChain, position: usize, out: &mut [u32]) {
         assert_eq!(out.len(), self.coefficients.len(), "a limb has N words");
         let modulus = chain.moduli()[position];
-        for (out, &m) in out.iter_mut().zip(&self.coefficients) {
-            *out = modulus.reduce_signed(m);
-        }
+        LimbKernels::new(modulus).residues(&self.coefficients, out);
     }
 }

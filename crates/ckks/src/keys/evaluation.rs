@@ -1,17 +1,12 @@
 //! The public keys of one user, compact.
 
-use super::switching::{self, SecretLimbs, SwitchingKey};
-use super::{ClientKey, KeyKind, KeyPart, KeyRange, SwitchingKeySource};
-use crate::program::{Chain, ChainShape, FirstFactor};
+use super::switching::SwitchingKey;
+use super::{KeyKind, KeyPart, KeyRange, SwitchingKeySource};
 use crate::{CkksParameters, Error, Result, error, wire};
-use girih_backend::{Preparation, Progress, preparing};
 use girih_ring::sampler::PublicStream;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
-use girih_rlwe::{Fresh, KeyId, MaskSeed, SetId};
-use rayon::prelude::*;
+use girih_rlwe::{KeyId, MaskSeed, SetId};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Switching keys of one client key, by what they are for: what a device loads.
 ///
@@ -31,51 +26,13 @@ impl std::fmt::Debug for EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// Makes the keys of `kinds` under `client`, limb by limb on all threads: for all levels, or
-    /// for those up to one where [`KeyKind::up_to`] says so. Kinds that stand there twice are made
-    /// once, for the higher level.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for a kind that the set cannot have, [`Error::Entropy`], and
-    /// [`Error::Backend`] where this machine has no room for them.
-    pub fn generate(
-        client: &ClientKey,
-        kinds: impl IntoIterator<Item = impl Into<KeyRange>>,
-        progress: &dyn Progress,
-    ) -> Result<Self> {
-        let _making = preparing(Preparation::Keys);
-        let set = client.set();
-        let mut wanted: BTreeMap<KeyKind, KeyRange> = BTreeMap::new();
-        for range in kinds {
-            let range = range.into().within(set);
-            range.kind.check(set)?;
-            let held = wanted.entry(range.kind).or_insert(range);
-            held.level = held.level.max(range.level);
-        }
-        let limbs = |range: &KeyRange| range.words(set) / set.degree();
-        let (total, done) = (wanted.values().map(limbs).sum(), AtomicUsize::new(0));
-        let report = |count: usize| {
-            let done = done.fetch_add(count, Ordering::Relaxed) + count;
-            progress.report("evaluation keys", done, total);
-        };
-        let secrets: &SecretLimbs = client.secret_limbs();
-        let first = first_factors(client, wanted.keys())?;
-        let draw = |(kind, range): (KeyKind, KeyRange)| {
-            let number = kind.number().to_le_bytes();
-            Ok((kind, range, client.entropy().fresh("a switching key", &[&number])?))
-        };
-        let drawn = wanted.into_iter().map(draw).collect::<Result<Vec<_>>>()?;
-        // Keys side by side: one alone has threads idle while its few errors are drawn.
-        let make = |(kind, range, fresh): (KeyKind, KeyRange, Fresh)| {
-            let positions = range.positions(set);
-            let diagonal = diagonal_of(set, kind, &first)?;
-            let what = (range, &diagonal[..]);
-            let key =
-                SwitchingKey::generate(client.host(), what, &positions, secrets, &fresh, &report)?;
-            Ok((kind, key))
-        };
-        let keys = drawn.into_par_iter().map(make).collect::<Result<BTreeMap<_, _>>>()?;
-        Ok(Self { set: set.clone(), set_id: SetId::of(set), id: client.key_id(), keys })
+    /// Keys of one client by what they are for.
+    pub(super) fn of(
+        set: &CkksParameters,
+        id: KeyId,
+        keys: BTreeMap<KeyKind, SwitchingKey>,
+    ) -> Self {
+        Self { set: set.clone(), set_id: SetId::of(set), id, keys }
     }
 
     /// Takes over the keys of `other`, which must be of the same client key; of a kind that is in
@@ -197,43 +154,6 @@ impl EvaluationKeys {
             keys.insert(kind, SwitchingKey::from_parts(range, seed, bodies));
         }
         Ok(Self { set_id: SetId::of(&set), set, id, keys })
-    }
-}
-
-/// The first transforms, by log2 of their slots, whose keys are among `kinds`.
-fn first_factors<'a>(
-    client: &ClientKey,
-    kinds: impl Iterator<Item = &'a KeyKind>,
-) -> Result<BTreeMap<u8, FirstFactor>> {
-    let mut found = BTreeMap::new();
-    for kind in kinds {
-        let &KeyKind::First { log2_slots, .. } = kind else { continue };
-        if let Entry::Vacant(place) = found.entry(log2_slots) {
-            let chain = Chain::new(ChainShape::from(client.set()))?;
-            let encoder = client.host().encoder();
-            place.insert(FirstFactor::new(&chain, 1 << log2_slots, encoder)?);
-        }
-    }
-    Ok(found)
-}
-
-/// The coefficients of the diagonal of a key of a first transform; none of other keys.
-fn diagonal_of(
-    set: &CkksParameters,
-    kind: KeyKind,
-    first: &BTreeMap<u8, FirstFactor>,
-) -> Result<Vec<i64>> {
-    let KeyKind::First { log2_slots, g } = kind else { return Ok(Vec::new()) };
-    let rows = first[&log2_slots].rows();
-    match rows.iter().find(|row| row.g == g) {
-        Some(row) => Ok(switching::diagonal(set, row)),
-        None => Err(Error::Unsupported {
-            set: set.name().into(),
-            why: format!(
-                "{kind} belongs to no row: the exponents are {:?}",
-                rows.iter().map(|row| row.g).collect::<Vec<_>>()
-            ),
-        }),
     }
 }
 

@@ -8,6 +8,7 @@ mod masks;
 mod public;
 mod range;
 mod share;
+mod streamed;
 mod switching;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ pub use kind::{KeyKind, galois_element, inner_sum_rotations, rotation_of};
 pub(crate) use masks::mask_limbs;
 pub use public::PublicKey;
 pub use range::KeyRange;
+pub use streamed::StreamedKeys;
 pub use switching::SwitchingKey;
 pub use within::Within;
 

@@ -148,7 +148,7 @@ impl PublicKey {
             |(((b, a), key), position)| {
                 let modulus = chain.moduli()[position];
                 let mut v = Zeroizing::new(vec![0; degree]);
-                self.host.evaluations(position, &ephemeral, &mut v);
+                self.host.small_evaluations(position, &ephemeral, &mut v);
                 self.host.evaluations(position, &hidden, b);
                 self.host.evaluations(position, &other, a);
                 let mut stream = masks.stream(domain::MASKS, position as u64);

@@ -10,7 +10,7 @@ use girih_backend::BackendError;
 use girih_ring::Automorphism;
 use girih_ring::limb::{LimbKernels, ProductTerm};
 use girih_ring::sampler::{Gaussian, PublicStream};
-use girih_rlwe::{Fresh, MaskSeed, SetId};
+use girih_rlwe::{Fresh, MaskSeed, MaskStreams, SetId};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
@@ -52,52 +52,26 @@ impl SecretLimbs {
         &self.dense[position * self.degree..][..self.degree]
     }
 
-    fn limb(limbs: &[u32], degree: usize, position: usize) -> Zeroizing<Vec<u32>> {
-        Zeroizing::new(limbs[position * degree..][..degree].to_vec())
+    fn sparse(&self, position: usize) -> &[u32] {
+        let limbs = self.sparse.as_ref().expect("sets with a bootstrapping have one");
+        &limbs[position * self.degree..][..self.degree]
     }
+}
 
-    /// The secret switched from, and the target's, at one position.
-    ///
-    /// `diagonal` is what a key of the first transform multiplies the sparse secret by.
-    fn pair(
-        &self,
-        host: &HostRing,
-        kind: KeyKind,
-        diagonal: &[i64],
-        position: usize,
-    ) -> [Zeroizing<Vec<u32>>; 2] {
-        let dense = Self::limb(&self.dense, self.degree, position);
-        let sparse = || {
-            let limbs = self.sparse.as_ref().expect("sets with a bootstrapping have one");
-            Self::limb(limbs, self.degree, position)
-        };
-        let modulus = host.set().chain().moduli()[position];
-        match kind {
-            KeyKind::Multiplication => {
-                let square = dense.iter().map(|&x| modulus.mul(x, x)).collect();
-                [Zeroizing::new(square), dense]
-            }
-            KeyKind::DenseToSparse => [dense, sparse()],
-            KeyKind::SparseToDense => [sparse(), dense],
-            KeyKind::First { g, .. } => {
-                let (mut from, mut public) = (sparse(), vec![0; self.degree]);
-                host.evaluations(position, diagonal, &mut public);
-                from.iter_mut().zip(&public).for_each(|(s, &m)| *s = modulus.mul(*s, m));
-                [from, self.moved_back(dense, g)]
-            }
-            KeyKind::Galois(g) => [dense.clone(), self.moved_back(dense, g)],
-        }
-    }
+/// A limb of a secret: one of those that the client has, or made of them and wiped when dropped.
+pub(super) enum SecretLimb<'a> {
+    Held(&'a [u32]),
+    Made(Zeroizing<Vec<u32>>),
+}
 
-    /// What X -> X^g takes to the secret with the evaluations `limb`.
-    fn moved_back(&self, limb: Zeroizing<Vec<u32>>, g: u32) -> Zeroizing<Vec<u32>> {
-        if g == 1 {
-            return limb;
+impl std::ops::Deref for SecretLimb<'_> {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        match self {
+            Self::Held(limb) => limb,
+            Self::Made(limb) => limb,
         }
-        let phi = Automorphism::new(self.degree, g as usize).expect("a checked exponent");
-        let mut target = Zeroizing::new(vec![0; self.degree]);
-        phi.inverse().apply(&limb, &mut target);
-        target
     }
 }
 
@@ -134,73 +108,179 @@ fn check_base(set: &CkksParameters, kind: KeyKind, positions: &[usize]) -> Resul
     })
 }
 
-impl SwitchingKey {
-    /// Makes the key with limbs at `positions`, which are those of its range, on all threads;
-    /// `done` hears how many limbs were finished. `diagonal` is that of a key of the first
-    /// transform.
-    pub(super) fn generate(
-        host: &HostRing,
-        (range, diagonal): (KeyRange, &[i64]),
+/// What the limbs of one key are made of, each for itself, in any order.
+pub(super) struct Recipe<'a> {
+    host: &'a HostRing,
+    secrets: &'a SecretLimbs,
+    range: KeyRange,
+    /// Of a key of the first transform; none of others.
+    diagonal: Vec<i64>,
+    /// The inverse of what takes the secret to that of the target, where it is another.
+    back: Option<Automorphism>,
+    /// Auxiliary primes whose product the secret of before is times.
+    auxiliary: usize,
+    fresh: Fresh,
+    masks: MaskStreams,
+}
+
+/// Words that one limb needs while it is made: the error's are wiped when dropped.
+pub(super) struct Scratch {
+    error: Zeroizing<Vec<u32>>,
+    mask: Vec<u32>,
+}
+
+impl Scratch {
+    pub fn new(degree: usize) -> Self {
+        Self { error: Zeroizing::new(vec![0; degree]), mask: vec![0; degree] }
+    }
+}
+
+impl<'a> Recipe<'a> {
+    /// The recipe of the key of a range, `diagonal` being that of a key of the first transform, its
+    /// randomness `fresh`. It refuses limbs at other `positions` than the key may have.
+    pub fn new(
+        host: &'a HostRing,
+        secrets: &'a SecretLimbs,
+        (range, diagonal): (KeyRange, Vec<i64>),
         positions: &[usize],
-        secrets: &SecretLimbs,
-        fresh: &Fresh,
-        done: &(dyn Fn(usize) + Sync),
+        fresh: Fresh,
     ) -> Result<Self> {
         let (set, kind) = (host.set(), range.kind);
         kind.check(set)?;
         check_base(set, kind, positions)?;
-        let (degree, chain, digits) = (set.degree(), set.chain(), range.digits(set));
-        let gaussian = Gaussian::new(ERROR_DEVIATION).expect("in the sampler's range");
-        // One error integer a coefficient, reduced into all limbs.
-        let errors: Vec<_> = digits
-            .clone()
-            .into_par_iter()
-            .map(|digit| {
-                let index = kind.number() << 8 | digit as u64;
-                let mut stream = fresh.errors.stream(domain::ERRORS, index);
-                let mut error = Zeroizing::new(vec![0i64; degree]);
-                error.fill_with(|| gaussian.sample(&mut stream));
-                error
-            })
-            .collect();
         let auxiliary = match kind {
             KeyKind::DenseToSparse => set.sparse_auxiliary(),
             // Its diagonal has the factor in its scale.
             KeyKind::First { .. } => 0,
-            _ => chain.auxiliary_len(),
+            _ => set.chain().auxiliary_len(),
         };
+        let back = match kind {
+            KeyKind::Galois(g) | KeyKind::First { g, .. } if g != 1 => {
+                let phi = Automorphism::new(set.degree(), g as usize);
+                Some(phi.expect("a checked exponent").inverse())
+            }
+            _ => None,
+        };
+        let masks = fresh.masks.streams(&SetId::of(set));
+        Ok(Self { host, secrets, range, diagonal, back, auxiliary, fresh, masks })
+    }
+
+    /// The levels that the key serves.
+    pub fn range(&self) -> KeyRange {
+        self.range
+    }
+
+    /// The seed of the key's masks.
+    pub fn seed(&self) -> &MaskSeed {
+        &self.fresh.masks
+    }
+
+    /// The errors of a row: one integer a coefficient, which is reduced into all limbs.
+    pub fn errors(&self, digit: usize) -> Zeroizing<Vec<i8>> {
+        let gaussian = Gaussian::new(ERROR_DEVIATION).expect("in the sampler's range");
+        let index = self.range.kind.number() << 8 | digit as u64;
+        let mut stream = self.fresh.errors.stream(domain::ERRORS, index);
+        let mut error = Zeroizing::new(vec![0i8; self.host.set().degree()]);
+        // None is above 9.1 deviations, which are 29.
+        error.fill_with(|| gaussian.sample(&mut stream) as i8);
+        error
+    }
+
+    /// The secret that is switched to, as the key takes it, modulo one prime.
+    pub fn target(&self, position: usize) -> SecretLimb<'a> {
+        let dense = self.secrets.dense(position);
+        match (&self.back, self.range.kind) {
+            (_, KeyKind::DenseToSparse) => SecretLimb::Held(self.secrets.sparse(position)),
+            (None, _) => SecretLimb::Held(dense),
+            (Some(back), _) => {
+                let mut target = Zeroizing::new(vec![0; dense.len()]);
+                back.apply(dense, &mut target);
+                SecretLimb::Made(target)
+            }
+        }
+    }
+
+    /// The secret that is switched from, modulo one prime.
+    fn switched(&self, position: usize) -> SecretLimb<'a> {
+        let modulus = self.host.set().chain().moduli()[position];
+        let (secrets, dense) = (self.secrets, self.secrets.dense(position));
+        match self.range.kind {
+            KeyKind::Multiplication => {
+                let square = dense.iter().map(|&x| modulus.mul(x, x)).collect();
+                SecretLimb::Made(Zeroizing::new(square))
+            }
+            KeyKind::SparseToDense => SecretLimb::Held(secrets.sparse(position)),
+            KeyKind::First { .. } => {
+                let mut public = vec![0; dense.len()];
+                self.host.evaluations(position, &self.diagonal, &mut public);
+                let mut from = Zeroizing::new(secrets.sparse(position).to_vec());
+                from.iter_mut().zip(&public).for_each(|(s, &m)| *s = modulus.mul(*s, m));
+                SecretLimb::Made(from)
+            }
+            KeyKind::DenseToSparse | KeyKind::Galois(_) => SecretLimb::Held(dense),
+        }
+    }
+
+    /// Writes one limb of row `digit`, of its errors and of what [`Recipe::target`] gave:
+    /// e - a s, and with it the secret of before where this row carries it.
+    pub fn body(
+        &self,
+        (digit, position): (usize, usize),
+        errors: &[i8],
+        target: &[u32],
+        scratch: &mut Scratch,
+        out: &mut [u32],
+    ) {
+        let (set, kind) = (self.host.set(), self.range.kind);
+        let chain = set.chain();
+        let modulus = chain.moduli()[position];
+        let Scratch { error, mask } = scratch;
+        self.host.small_evaluations(position, errors, error);
+        let mut stream = self.masks.stream(domain::MASKS, mask_index(kind, digit, position));
+        stream.fill_public_below(modulus.value(), mask);
+        let [one, minus] = [1, modulus.value() - 1].map(|f| modulus.shoup(f));
+        let mut terms = vec![
+            ProductTerm { factor: one, a: error, b: None },
+            ProductTerm { factor: minus, a: mask, b: Some(target) },
+        ];
+        let carries = kind.carrying(set, digit).contains(&position);
+        let from = carries.then(|| self.switched(position));
+        if let Some(from) = &from {
+            let product = chain.auxiliary().take(self.auxiliary);
+            let product = product.fold(1, |product, i| modulus.mul(product, chain.prime(i)));
+            terms.push(ProductTerm { factor: modulus.shoup(product), a: from, b: None });
+        }
+        LimbKernels::new(modulus).sum_of_products(0, &terms, out);
+    }
+}
+
+impl SwitchingKey {
+    /// Makes the key of a recipe with limbs at `positions`, on all threads; `done` hears how many
+    /// limbs were finished.
+    pub(super) fn generate(
+        recipe: &Recipe<'_>,
+        positions: &[usize],
+        done: &(dyn Fn(usize) + Sync),
+    ) -> Result<Self> {
+        let (set, range) = (recipe.host.set(), recipe.range);
+        let (degree, digits) = (set.degree(), range.digits(set));
+        let errors: Vec<_> =
+            digits.clone().into_par_iter().map(|digit| recipe.errors(digit)).collect();
         let mut bodies = zeroed(digits.len() * positions.len() * degree)?;
-        let streams = fresh.masks.streams(&SetId::of(set));
         // All rows of one prime go together: they share the secrets' limbs.
         let mut limbs: Vec<Vec<&mut [u32]>> = positions.iter().map(|_| Vec::new()).collect();
         for (index, limb) in bodies.chunks_exact_mut(degree).enumerate() {
             limbs[index % positions.len()].push(limb);
         }
         limbs.into_par_iter().zip(positions).for_each(|(rows, &position)| {
-            let modulus = chain.moduli()[position];
-            let [from, target] = secrets.pair(host, kind, diagonal, position);
-            let product = chain.auxiliary().take(auxiliary);
-            let product = product.fold(1, |product, i| modulus.mul(product, chain.prime(i)));
-            let kernels = LimbKernels::new(modulus);
-            let [one, minus, factor] = [1, modulus.value() - 1, product].map(|f| modulus.shoup(f));
-            let mut error = Zeroizing::new(vec![0; degree]);
-            let mut mask = vec![0; degree];
+            let target = recipe.target(position);
+            let mut scratch = Scratch::new(degree);
             for ((digit, errors), body) in digits.clone().zip(&errors).zip(rows) {
-                host.evaluations(position, errors, &mut error);
-                let mut stream = streams.stream(domain::MASKS, mask_index(kind, digit, position));
-                stream.fill_public_below(modulus.value(), &mut mask);
-                // e - a s, and with it the secret of before where this digit carries it.
-                let terms = [
-                    ProductTerm { factor: one, a: &error, b: None },
-                    ProductTerm { factor: minus, a: &mask, b: Some(&target) },
-                    ProductTerm { factor, a: &from, b: None },
-                ];
-                let carries = kind.carrying(set, digit).contains(&position);
-                kernels.sum_of_products(0, &terms[..2 + usize::from(carries)], body);
+                recipe.body((digit, position), errors, &target, &mut scratch, body);
                 done(1);
             }
         });
-        Ok(Self { range, seed: fresh.masks, bodies })
+        Ok(Self { range, seed: recipe.fresh.masks, bodies })
     }
 
     /// What it is for.
@@ -232,8 +312,7 @@ impl SwitchingKey {
 
     /// What the mask of one limb is expanded from.
     pub(super) fn mask_stream(&self, id: &SetId, digit: usize, position: usize) -> PublicStream {
-        let index = mask_index(self.range.kind, digit, position);
-        self.seed.streams(id).public_stream(domain::MASKS, index)
+        mask_stream(&self.seed, id, (self.range.kind, digit, position))
     }
 
     /// Writes one limb.
@@ -247,13 +326,20 @@ impl SwitchingKey {
         let start = limb_start(set, self.range, digit, position, out)?;
         match part {
             KeyPart::Body => out.copy_from_slice(&self.bodies[start..start + out.len()]),
-            KeyPart::Mask => {
-                let mut stream = self.mask_stream(id, digit, position).expand();
-                stream.fill_public_below(set.chain().prime(position), out);
-            }
+            KeyPart::Mask => expand(&self.mask_stream(id, digit, position), set, position, out),
         }
         Ok(())
     }
+}
+
+/// Writes the limb that a mask's stream stands for.
+pub(super) fn expand(
+    stream: &PublicStream,
+    set: &CkksParameters,
+    position: usize,
+    out: &mut [u32],
+) {
+    stream.expand().fill_public_below(set.chain().prime(position), out);
 }
 
 /// Where a limb begins within `[digit][limb][N]`; refuses one that the key does not have.
@@ -284,6 +370,15 @@ pub(super) fn limb_start(
             error::malformed("switching key", why)
         }
     }
+}
+
+/// What the mask of one limb is expanded from.
+pub(super) fn mask_stream(
+    seed: &MaskSeed,
+    id: &SetId,
+    (kind, digit, position): (KeyKind, usize, usize),
+) -> PublicStream {
+    seed.streams(id).public_stream(domain::MASKS, mask_index(kind, digit, position))
 }
 
 /// The index of a mask's stream: one for each limb of each row of each key.

@@ -4,8 +4,9 @@ use crate::params::{CkksParameters, ERROR_DEVIATION};
 use crate::program::FirstFactor;
 use crate::{Ciphertext, Complex64, SeededCiphertext, published};
 use girih_backend::{NoProgress, Progress};
+use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use switching::SecretLimbs;
+use switching::{Recipe, SecretLimbs};
 
 fn set(name: &str) -> CkksParameters {
     CkksParameters::by_name(name).expect("built in")
@@ -157,7 +158,7 @@ fn check_rows(
             let modulus = chain.moduli()[position];
             let evaluations = |secret: &[i8]| {
                 let mut out = vec![0; degree];
-                host.evaluations(position, secret, &mut out);
+                host.small_evaluations(position, secret, &mut out);
                 out
             };
             let (dense, sparse) = (evaluations(d), evaluations(s));
@@ -294,13 +295,12 @@ fn keys_of_the_first_transform_hide_diagonals_times_the_sparse_secret() {
     }
     let log2_slots = 9;
     let kind = KeyKind::First { log2_slots, g: 1 };
-    let fresh = client.entropy().fresh("a test", &[]).expect("seeded");
     let secrets: &SecretLimbs = client.secret_limbs();
     let right = kind.positions(&set);
-    let diagonal = vec![1; 1024];
     let make = |positions: &[usize]| {
-        let what = (kind.into(), &diagonal[..]);
-        SwitchingKey::generate(client.host(), what, positions, secrets, &fresh, &|_| ())
+        let fresh = client.entropy().fresh("a test", &[]).expect("seeded");
+        let what = (kind.into(), vec![1; 1024]);
+        Recipe::new(client.host(), secrets, what, positions, fresh).map(drop)
     };
     assert!(make(&right).is_ok());
     let all: Vec<_> = (0..set.chain().moduli().len()).collect();
@@ -400,27 +400,84 @@ fn the_sparse_secret_meets_no_other_base() {
     let set = toy();
     let client = client(&set);
     let kind = KeyKind::DenseToSparse;
-    let fresh = client.entropy().fresh("a test", &[]).expect("seeded");
     let secrets: &SecretLimbs = client.secret_limbs();
     let all: Vec<_> = (0..set.chain().moduli().len()).collect();
     let right = kind.positions(&set);
     assert_eq!(right, [2, 3, 47, 48]);
+    let make = |positions: &[usize]| {
+        let fresh = client.entropy().fresh("a test", &[]).expect("seeded");
+        let what = (kind.into(), Vec::new());
+        Recipe::new(client.host(), secrets, what, positions, fresh).map(drop)
+    };
     for wrong in [&all[..], &[2, 3, 47], &[2, 3, 48, 49], &[1, 2, 3, 47, 48]] {
-        let made = SwitchingKey::generate(
-            client.host(),
-            (kind.into(), &[]),
-            wrong,
-            secrets,
-            &fresh,
-            &|_| (),
-        );
-        let text = made.expect_err("must be refused").to_string();
+        let text = make(wrong).expect_err("must be refused").to_string();
         assert!(text.contains("the sparse secret can be found"), "{text}");
     }
-    assert!(
-        SwitchingKey::generate(client.host(), (kind.into(), &[]), &right, secrets, &fresh, &|_| ())
-            .is_ok()
-    );
+    assert!(make(&right).is_ok());
+}
+
+/// Limbs made one at a time, in any order and by several threads, are those of the keys that are
+/// made whole.
+#[test]
+fn streamed_keys_are_the_words_of_whole_ones() {
+    for name in ["INSECURE_CKKS_D40_N10", "INSECURE_CKKS_D40_30BIT_LOW_N10"] {
+        let set = self::set(name);
+        let rotation = KeyKind::rotation(&set, 3).expect("a rotation");
+        let shape = crate::program::ChainShape::from(&set);
+        let chain = crate::program::Chain::new(shape).expect("a chain");
+        let mut kinds: Vec<KeyRange> = vec![
+            KeyKind::Multiplication.into(),
+            KeyKind::DenseToSparse.into(),
+            KeyKind::conjugation(&set).into(),
+            rotation.up_to(9),
+        ];
+        let drawer = self::client(&set);
+        match FirstFactor::new(&chain, 64, drawer.host().encoder()) {
+            Ok(first) => kinds.extend(first.kinds().take(2).map(KeyRange::from)),
+            // The other way to raise the modulus.
+            Err(_) => kinds.push(KeyKind::SparseToDense.into()),
+        }
+        let seeded = || client(&set);
+        let whole =
+            EvaluationKeys::generate(&seeded(), kinds.iter().copied(), &NoProgress).expect("made");
+        let client = seeded();
+        let streamed = StreamedKeys::new(&client, kinds.iter().copied()).expect("drawn");
+        assert_eq!(streamed.key_id(), whole.key_id());
+        assert_eq!(streamed.kinds(), whole.kinds());
+        let mut limbs: Vec<(KeyKind, usize, KeyPart, usize)> = Vec::new();
+        for kind in whole.kinds() {
+            assert_eq!(streamed.range(kind), whole.range(kind));
+            let range = whole.range(kind);
+            for digit in range.digits(&set) {
+                for position in range.positions(&set) {
+                    limbs.extend(
+                        [KeyPart::Body, KeyPart::Mask].map(|part| (kind, digit, part, position)),
+                    );
+                }
+            }
+        }
+        // Twice, since what limbs share is gone after the first time; backwards by threads.
+        for round in 0..2 {
+            limbs.par_iter().rev().for_each(|&(kind, digit, part, position)| {
+                let [mut one, mut other] = [0, 1].map(|word| vec![word; 1024]);
+                streamed.limb(kind, digit, part, position, &mut one).expect("it is there");
+                whole.limb(kind, digit, part, position, &mut other).expect("it is there");
+                assert!(one == other, "{round}: {kind}, row {digit}, {part:?}, {position}");
+                let [one, other] = [streamed.stream(kind, digit, part, position), {
+                    whole.stream(kind, digit, part, position)
+                }];
+                assert_eq!(one, other);
+            });
+        }
+        let [one, other] = [&streamed.whole(&NoProgress).expect("room"), &whole]
+            .map(|keys| keys.to_bytes().expect("small"));
+        assert!(one == other);
+        let missing = KeyKind::rotation(&set, 5).expect("a rotation");
+        let text = streamed.limb(missing, 0, KeyPart::Body, 2, &mut [0; 1024]);
+        let text = text.expect_err("it is not there").to_string();
+        assert!(text.contains("rotation by 5") && text.contains("rotations by 3"), "{text}");
+        assert!(streamed.limb(rotation, 99, KeyPart::Body, 2, &mut [0; 1024]).is_err());
+    }
 }
 
 #[test]

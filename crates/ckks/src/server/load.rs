@@ -9,9 +9,9 @@ use super::lift;
 use super::memory::{While, advised};
 use super::residents::Library;
 use super::{ServerKey, Shared};
-use crate::keys::{EvaluationKeys, KeyKind, KeyPart, SwitchingKeySource};
+use crate::keys::{EvaluationKeys, KeyKind, KeyPart, StreamedKeys, SwitchingKeySource};
 use crate::program::{Part, ResidentRequest};
-use crate::{Encoder, Error, Result};
+use crate::{CkksParameters, Encoder, Error, KeyId, Result};
 use girih_backend::poly::{Basis, PolyEngine, PolyOptions, ResidentShape, ResidentSource};
 use girih_backend::{Backend, Preparation, Progress, block_on, preparing};
 use girih_ring::sampler::PublicStream;
@@ -148,17 +148,40 @@ impl ServerKey {
         options: &Options,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let switching = match options.key_switching {
-            Some(switching) => switching,
-            // Who leaves the device to its model wants no measured choice here either.
-            None if options.device.untuned => KeySwitching::Hybrid,
-            None => KeySwitching::fastest(device, keys.set(), progress)?,
-        };
+        let options = with_switching(device, keys.set(), options, progress)?;
         let _expanding = preparing(Preparation::Expansion);
-        let options = Options { key_switching: Some(switching), ..options.clone() };
-        let ring = switching.ring(keys.set())?;
-        let engine = PolyEngine::open_with(device, ring, &options.device, progress)?;
+        let engine = open(device, keys.set(), &options, progress)?;
         block_on(Self::on_engine(engine, keys, &options, progress))
+    }
+
+    /// Makes keys and loads them, each limb when the device asks for it: sooner than
+    /// [`EvaluationKeys::generate`] and [`ServerKey::load`] one after the other, and without a
+    /// whole copy in the host's memory. Words are the same. Where each limb is read more than once,
+    /// by several devices as one and under KLSS, they are made whole first.
+    /// `progress` hears of polynomials, or of limbs.
+    ///
+    /// # Errors
+    /// As [`ServerKey::load`].
+    pub fn load_streamed(
+        device: &dyn Backend,
+        keys: &StreamedKeys<'_>,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let options = with_switching(device, keys.set(), options, progress)?;
+        let hybrid = options.key_switching == Some(KeySwitching::Hybrid);
+        let engine = {
+            let _expanding = preparing(Preparation::Expansion);
+            open(device, keys.set(), &options, progress)?
+        };
+        if !hybrid || engine.device().copies() > 1 {
+            let keys = keys.whole(progress)?;
+            let _expanding = preparing(Preparation::Expansion);
+            return block_on(Self::on_engine(engine, &keys, &options, progress));
+        }
+        let _making = preparing(Preparation::Keys);
+        keys.draw_errors();
+        block_on(Self::of_source(engine, (keys, keys.key_id()), &options, progress))
     }
 
     /// [`ServerKey::load`] for callers that must not block, on an engine opened for the set's ring
@@ -170,6 +193,16 @@ impl ServerKey {
     pub async fn on_engine(
         engine: PolyEngine,
         keys: &EvaluationKeys,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        Self::of_source(engine, (keys, keys.key_id()), options, progress).await
+    }
+
+    /// The same of keys from anywhere, which are of the client key of this name.
+    async fn of_source(
+        engine: PolyEngine,
+        (keys, id): (&dyn SwitchingKeySource, KeyId),
         options: &Options,
         progress: &dyn Progress,
     ) -> Result<Self> {
@@ -193,7 +226,6 @@ impl ServerKey {
         let library = Library::new(&set, residents, levels.collect());
         let encoder = Encoder::new(set.chain().log2_degree())?;
         let model = Model::new(&set, joins);
-        let id = keys.key_id();
         let shared = Shared { set, id, chain, engine, library, switching, encoder };
         Ok(Self {
             shared: Arc::new(shared),
@@ -204,6 +236,33 @@ impl ServerKey {
             downloads: Mutex::default(),
         })
     }
+}
+
+/// The options with the key switching that is measured to be fastest where they leave it open.
+fn with_switching(
+    device: &dyn Backend,
+    set: &CkksParameters,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Options> {
+    let switching = match options.key_switching {
+        Some(switching) => switching,
+        // Who leaves the device to its model wants no measured choice here either.
+        None if options.device.untuned => KeySwitching::Hybrid,
+        None => KeySwitching::fastest(device, set, progress)?,
+    };
+    Ok(Options { key_switching: Some(switching), ..options.clone() })
+}
+
+/// An engine for the ring of keys that are to be loaded.
+fn open(
+    device: &dyn Backend,
+    set: &CkksParameters,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<PolyEngine> {
+    let ring = options.key_switching.unwrap_or_default().ring(set)?;
+    Ok(PolyEngine::open_with(device, ring, &options.device, progress)?)
 }
 
 /// One polynomial of a switching key.

@@ -147,12 +147,17 @@ impl ServerKey {
         let shared = self.shared();
         let vectors = Vectors::new(shared, &parts)?;
         let (wanted, changing) = (&parts.recording.residents, vectors.residents());
-        let found = shared.library.find(&shared.engine, wanted, changing);
+        let (engine, program) = (&shared.engine, &parts.recording.program);
+        // One thread lowers while all encode.
+        let (lowered, found) = beside(
+            wanted.iter().any(|request| request.plain().is_some()),
+            || engine.lower(program),
+            || shared.library.find(engine, wanted, changing),
+        );
         let residents = found.map_err(|error| with_slots_named(error, parts.bootstrapped))?;
         let bound: Vec<Resident> = residents.iter().map(|r| Resident::clone(r)).collect();
-        let routine = shared
-            .engine
-            .prepare(&parts.recording.program, &bound)
+        let routine = lowered
+            .and_then(|lowered| engine.prepare_lowered(lowered, &bound))
             .map_err(advised(While::Computing))?;
         Ok(Recording {
             shared: shared.clone(),
@@ -369,6 +374,25 @@ impl Recording {
             }
         }
     }
+}
+
+/// Does `other` on a thread beside `own` where that is worth it, else one after the other.
+fn beside<A: Send, B>(
+    is_worth_it: bool,
+    other: impl Fn() -> A + Sync,
+    own: impl FnOnce() -> B,
+) -> (A, B) {
+    std::thread::scope(|scope| {
+        let name = || std::thread::Builder::new().name("girih lowering".into());
+        // In browsers there are no threads, and elsewhere they may run out.
+        let thread = is_worth_it.then(|| name().spawn_scoped(scope, &other).ok()).flatten();
+        let own = own();
+        let other = match thread {
+            Some(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => other(),
+        };
+        (other, own)
+    })
 }
 
 /// Keys of bootstrappings are for one number of slots, which a rotation that is missing does not

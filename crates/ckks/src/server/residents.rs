@@ -11,6 +11,7 @@ use crate::{CkksParameters, Error, Result};
 use girih_backend::poly::{PolyEngine, Resident, ResidentShape, ResidentSource, RingShape};
 use girih_backend::{NoProgress, Preparation, preparing};
 use girih_ring::SplitNtt;
+use girih_ring::limb::LimbKernels;
 use rayon::prelude::*;
 
 /// What stays on the device of one server key.
@@ -353,9 +354,7 @@ impl ResidentSource for PlainSource {
         let PlainPolynomial { coefficients, basis, .. } = &self.polynomials[polynomial];
         let prime = basis.primes()[limb];
         let modulus = self.ring.primes[usize::from(prime)];
-        for (word, &c) in out.iter_mut().zip(coefficients.iter()) {
-            *word = modulus.reduce_signed(c);
-        }
+        LimbKernels::new(modulus).residues(coefficients, out);
         // A polynomial in X^r takes the values of one of degree N/r, r times each.
         if let Some(table) = self.tables.get(&(prime, out.len())) {
             table.forward(out);

@@ -16,6 +16,7 @@ use crate::{Error, Result};
 use girih_backend::NoProgress;
 use girih_backend::poly::{HostPolynomials, Resident, ResidentShape};
 use girih_ring::SplitNtt;
+use girih_ring::limb::LimbKernels;
 
 /// The vectors of a recording, and where they lie.
 pub(super) struct Vectors {
@@ -133,9 +134,10 @@ impl Vectors {
             let mut words = Vec::with_capacity(tables.len() * vector.coefficients.len());
             for table in tables {
                 let begin = words.len();
-                let residue = |&c: &i64| table.modulus().reduce_signed(c);
-                words.extend(vector.coefficients.iter().map(residue));
-                table.forward(&mut words[begin..]);
+                words.resize(begin + vector.coefficients.len(), 0);
+                let limb = &mut words[begin..];
+                LimbKernels::new(table.modulus()).residues(&vector.coefficients, limb);
+                table.forward(limb);
             }
             engine.rewrite(resident, &words).map_err(advised(While::Computing))?;
         }

@@ -2,8 +2,8 @@
 
 use super::common::first::FirstResult;
 use super::common::{Failure, Options};
-use girih::ckks::KeyRange;
 use girih::ckks::prelude::*;
+use girih::ckks::{KeyRange, StreamedKeys};
 use std::sync::OnceLock;
 
 /// The owner of the data and whoever computes, in one program for once.
@@ -29,7 +29,7 @@ impl Parties {
             println!("warning: {warning}");
         }
         let client = ClientKey::generate(&set)?;
-        let keys = EvaluationKeys::generate(&client, kinds(&set)?, &TerminalProgress::new())?;
+        let keys = StreamedKeys::new(&client, kinds(&set)?)?;
         let server = device.loader().progress(&TerminalProgress::new()).load(&keys)?;
         let (device, first_result) = (device.info().name.clone(), OnceLock::new());
         Ok(Self { client, server, device, first_result })

@@ -311,6 +311,10 @@ impl PolyDevice for MultiPoly {
         Ok((0..count).map(one).collect())
     }
 
+    fn copies(&self) -> usize {
+        self.members.iter().map(|member| member.copies()).sum()
+    }
+
     fn rewrite(&self, resident: ResidentId, words: &[u32]) -> Result<()> {
         let on = self.state().residents.get(&resident).cloned();
         let on = on.ok_or_else(|| unknown("resident polynomial", resident))?;

@@ -34,7 +34,7 @@ pub(crate) use convert::{Overflow, Sources, Target, Targets};
 pub(crate) use dispatch::dispatch;
 pub(crate) use gather::{Gather, RUN};
 pub use products::ProductTerm;
-use products::{Addition, ScaledDifference, ShoupProducts, SumOfProducts};
+use products::{Addition, Residues, ScaledDifference, ShoupProducts, SumOfProducts};
 pub(crate) use roots::RootsView;
 pub use strided::{ColumnsIn, ColumnsOut};
 pub(crate) use transform::{Columns, Rows};
@@ -96,6 +96,12 @@ impl LimbKernels {
         same(out, a);
         same(out, b);
         dispatch(self.simd, ScaledDifference { modulus: self.modulus, factor, a, b, out });
+    }
+
+    /// `out = x mod p`, in constant time; x need not be canonical.
+    pub fn residues(&self, x: &[i64], out: &mut [u32]) {
+        assert_eq!(out.len(), x.len(), "operands and result have one length");
+        dispatch(self.simd, Residues { modulus: self.modulus, x, out });
     }
 
     /// `out = a + b`.

@@ -6,6 +6,7 @@
 
 use super::lanes::{WordKernel, WordLanes, whole};
 use crate::{Modulus, Shoup};
+use zeroize::Zeroize;
 
 /// How many products a sum takes before it has to be reduced below E, and how.
 #[derive(Clone, Copy)]
@@ -282,6 +283,53 @@ impl WordKernel for Addition<'_> {
             } else {
                 self.modulus.add(self.a[at], self.b[at])
             };
+        }
+    }
+}
+
+/// Residues of signed numbers.
+pub(super) struct Residues<'a> {
+    pub(super) modulus: Modulus,
+    pub(super) x: &'a [i64],
+    pub(super) out: &'a mut [u32],
+}
+
+/// Numbers that are cut into halves at once: a multiple of every vector.
+const HALVES: usize = 64;
+
+impl WordKernel for Residues<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: WordLanes>(self, l: L) {
+        let m = self.modulus;
+        let p = l.splat(m.value());
+        // x + 2^63 is not negative: its upper half times 2^32, its lower half, and -2^63.
+        let half = l.splat(1 << 31);
+        let [upper, lower] = [m.reduce(1 << 32), 1].map(|factor| m.shoup(factor));
+        let upper = (l.splat(upper.value), l.splat(upper.quotient));
+        let lower = (l.splat(lower.value), l.splat(lower.quotient));
+        let offset = l.splat(m.reduce_signed(i64::MIN));
+        let (mut high, mut low) = ([0u32; HALVES], [0u32; HALVES]);
+        let (numbers, left) = self.x.as_chunks::<HALVES>();
+        let (words, last) = self.out.as_chunks_mut::<HALVES>();
+        for (numbers, words) in numbers.iter().zip(words) {
+            for i in 0..HALVES {
+                (high[i], low[i]) = ((numbers[i] >> 32) as u32, numbers[i] as u32);
+            }
+            for at in (0..HALVES).step_by(L::WIDTH) {
+                let high = l.add(l.load_at(&high, at), half);
+                let high = l.reduce(l.mul_shoup_lazy(high, upper, p), p);
+                let low = l.reduce(l.mul_shoup_lazy(l.load_at(&low, at), lower, p), p);
+                let sum = l.reduce(l.add(high, low), p);
+                l.store_at(l.reduce(l.add(sum, offset), p), words, at);
+            }
+        }
+        // They may be of a message.
+        high.zeroize();
+        low.zeroize();
+        for (out, &x) in last.iter_mut().zip(left) {
+            *out = m.reduce_signed(x);
         }
     }
 }

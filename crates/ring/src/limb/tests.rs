@@ -127,4 +127,24 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn residues_are_exact_on_every_path(
+        some in prop::collection::vec(any::<i64>(), 0..300),
+        shift in 0u32..64,
+    ) {
+        let ends = [i64::MIN, i64::MAX, -1, 0, 1, 1 << 31, -1 << 31, 1 << 32, -1 << 32];
+        let some: Vec<i64> = ends.into_iter().chain(some.iter().map(|x| x >> shift)).collect();
+        for m in moduli() {
+            let want: Vec<u32> = some.iter().map(|&x| m.reduce_signed(x)).collect();
+            let p = i64::from(m.value());
+            let other = some.iter().map(|x| x.rem_euclid(p) as u32);
+            prop_assert!(want.iter().copied().eq(other));
+            for simd in Simd::available() {
+                let mut out = vec![u32::MAX; some.len()];
+                LimbKernels::with_simd(m, simd).residues(&some, &mut out);
+                prop_assert_eq!(&out, &want, "{} modulo {}", simd.name(), m.value());
+            }
+        }
+    }
 }

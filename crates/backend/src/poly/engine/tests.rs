@@ -35,7 +35,14 @@ fn random_programs_run_and_are_traced() {
             bindings.outputs.push(buffer.place(0));
             buffers.push(buffer);
         }
-        let routine = engine.prepare(&program, &loaded).unwrap();
+        // In one step or in two.
+        let routine = match seed % 2 {
+            0 => engine.prepare(&program, &loaded).unwrap(),
+            _ => {
+                let lowered = engine.lower(&program).unwrap();
+                engine.prepare_lowered(lowered, &loaded).unwrap()
+            }
+        };
         engine.run(&routine, std::slice::from_ref(&bindings)).unwrap();
         for (place, words) in bindings.outputs.iter().zip(&expected.outputs) {
             let mut out = vec![0; words.len()];
@@ -47,6 +54,21 @@ fn random_programs_run_and_are_traced() {
         drop((routine, loaded, buffers));
         assert_eq!(engine.bytes_in_use(), 0, "everything is given back");
     }
+}
+
+#[test]
+fn programs_lowered_for_others_are_refused() {
+    let RandomProgram { program, residents, .. } = random_program(4, 12, 1);
+    let [one, other] = [0, 1].map(|_| engine(program.ring().clone()));
+    let loaded = one.load(&residents, &NoProgress).unwrap();
+    assert!(!loaded.is_empty());
+    let text = why(one.prepare_lowered(other.lower(&program).unwrap(), &loaded));
+    assert!(text.contains("lowered by another engine"), "{text}");
+    let text = why(other.prepare_lowered(other.lower(&program).unwrap(), &loaded));
+    assert!(text.contains("was loaded by another engine"), "{text}");
+    assert!(one.prepare_lowered(one.lower(&program).unwrap(), &loaded[1..]).is_err());
+    let text = why(engine(ring(5)).lower(&program).map(drop));
+    assert!(text.contains("a program over a ring of degree 2^4"), "{text}");
 }
 
 /// A routine reads what its residents hold when it runs, and nothing else is written.

@@ -11,10 +11,11 @@ use girih_backend::poly::{ResidentId, ResidentSource};
 use girih_backend::{BackendError, Preparation, Progress, preparing};
 use girih_ring::{Modulus, Shoup};
 use rayon::prelude::*;
+use std::sync::mpsc::{channel, sync_channel};
 
 /// Words of resident polynomials that the host makes at once: enough for every thread, however
-/// short limbs are, few enough for its memory.
-const WORDS_AT_ONCE: usize = 16 << 20;
+/// short limbs are, few enough for its memory. Rings of tests are small, and take many turns too.
+const WORDS_AT_ONCE: usize = if cfg!(feature = "emulation") { 16 << 10 } else { 16 << 20 };
 
 /// Bytes that are written in the queue of programs itself, which is quicker for a few.
 const LITTLE_BYTES: usize = 64 << 10;
@@ -60,9 +61,9 @@ impl CudaPoly {
         (p, p.shoup(p.reduce(1 << 32)))
     }
 
-    /// Makes limbs on all threads and uploads them, what lies side by side in one piece.
-    fn make(&self, source: &dyn ResidentSource, limbs: &[Made]) -> Result<(), BackendError> {
-        let mut words = vec![0u32; limbs.iter().map(|limb| limb.words).sum()];
+    /// Makes limbs on all threads, one after the other in `words`.
+    fn make(&self, source: &dyn ResidentSource, limbs: &[Made], words: &mut Vec<u32>) {
+        words.resize(limbs.iter().map(|limb| limb.words).sum(), 0);
         let mut rest = words.as_mut_slice();
         let mut parts = Vec::with_capacity(limbs.len());
         for limb in limbs {
@@ -75,6 +76,10 @@ impl CudaPoly {
             source.limb(limb.number, limb.limb, out);
             out.iter_mut().for_each(|w| *w = p.mul_shoup(*w, factor));
         });
+    }
+
+    /// Uploads what was made, what lies side by side in one piece.
+    fn send(&self, limbs: &[Made], words: &[u32]) -> Result<(), BackendError> {
         let _uploading = preparing(Preparation::Upload);
         self.machine.wait(Queue::UPLOADS, self.machine.mark(PROGRAMS)?)?;
         let mut first = 0;
@@ -88,6 +93,50 @@ impl CudaPoly {
             first += len;
         }
         self.machine.wait(PROGRAMS, self.machine.mark(Queue::UPLOADS)?)
+    }
+
+    /// Makes limbs on all threads, and uploads a lot of them while the next is made. `report` hears
+    /// how many of each lot were made.
+    fn flow(
+        &self,
+        source: &dyn ResidentSource,
+        made: &[Made],
+        mut report: impl FnMut(usize),
+    ) -> Result<(), BackendError> {
+        let mut rest = made;
+        let Some(first) = at_once(&mut rest) else { return Ok(()) };
+        let mut words = Vec::new();
+        self.make(source, first, &mut words);
+        if rest.is_empty() {
+            self.send(first, &words)?;
+            report(first.len());
+            return Ok(());
+        }
+        // Two lots are in memory at most: one that is made, and one that is uploaded.
+        let (full, lots) = sync_channel::<(&[Made], Vec<u32>)>(0);
+        let (sent, empty) = channel();
+        std::thread::scope(|scope| {
+            let upload = move || -> Result<(), BackendError> {
+                for (limbs, words) in lots {
+                    self.send(limbs, &words)?;
+                    // Nobody waits for the last ones.
+                    let _ = sent.send(words);
+                }
+                Ok(())
+            };
+            let uploads = scope.spawn(upload);
+            let (mut some, mut spare) = (first, Some(Vec::new()));
+            // Where an upload fails, nobody takes the next lot.
+            while full.send((some, words)).is_ok() {
+                report(some.len());
+                let Some(next) = at_once(&mut rest) else { break };
+                let Some(free) = spare.take().or_else(|| empty.recv().ok()) else { break };
+                (some, words) = (next, free);
+                self.make(source, some, &mut words);
+            }
+            drop(full);
+            uploads.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     /// Expands the limbs that have these records.
@@ -156,13 +205,10 @@ impl CudaPoly {
         // The device expands its share while the host makes the rest.
         let mut done = expanded.len();
         let result = placed.and_then(|()| self.expand(&expanded)).and_then(|()| {
-            let mut rest = made.as_slice();
-            while let Some(some) = at_once(&mut rest) {
-                self.make(source, some)?;
-                done += some.len();
+            self.flow(source, &made, |limbs| {
+                done += limbs;
                 progress.report(source.what(), done, total);
-            }
-            Ok(())
+            })
         });
         self.machine.take_notes().iter().for_each(|note| progress.note(note));
         if result.is_ok() && !expanded.is_empty() {
