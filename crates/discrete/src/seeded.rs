@@ -1,6 +1,6 @@
 //! Fresh numbers as they travel: ciphertexts without their masks.
 
-use crate::numbers::check_numbers;
+use crate::numbers::{check_numbers, framed, most_bytes};
 use crate::{DiscreteParameters, EncryptedNumbers, Error, Result, error, wire};
 use girih_ckks::SeededCiphertext;
 use girih_rlwe::KeyId;
@@ -85,7 +85,7 @@ impl SeededNumbers {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let parts = self.ciphertexts.iter().map(SeededCiphertext::to_bytes);
         let head = (self.numbers as u32, self.below);
-        wire::ciphertexts(wire::SEEDED, &self.set, self.key_id(), head, parts)
+        framed(wire::SEEDED, &self.set, self.key_id(), head, parts)
     }
 
     /// Reads and checks what [`SeededNumbers::to_bytes`] wrote, of whatever set.
@@ -106,7 +106,7 @@ impl SeededNumbers {
         ciphertexts: usize,
         bytes: &[u8],
     ) -> Result<Self> {
-        let most = ciphertexts.saturating_mul(wire::most_bytes(set, 1));
+        let most = ciphertexts.saturating_mul(most_bytes(set, 1));
         Self::read(open_for(wire::SEEDED, set, most, bytes)?)
     }
 
@@ -177,7 +177,7 @@ mod tests {
             seeded.ciphertexts.iter().map(|x| x.to_bytes().expect("small")).collect();
         let write = |numbers: u32, below: u32, parts: &[Vec<u8>]| {
             let (key, parts) = (seeded.key_id(), parts.iter().cloned().map(Ok));
-            let bytes = wire::ciphertexts(wire::SEEDED, &set, key, (numbers, below), parts);
+            let bytes = framed(wire::SEEDED, &set, key, (numbers, below), parts);
             SeededNumbers::from_bytes(&bytes.expect("small"))
         };
         assert!(write(3, 4, &parts).is_ok());

@@ -201,5 +201,7 @@ pub fn select(
         let kind = condition.kind();
         return Err(Failure::mismatch(format!("{kind} chooses nothing: write (x != 0).select")));
     };
-    for_kind!(kind, girih::discrete, T => hold(condition.select::<T>(on.of::<T>()?, off.of::<T>()?)?))
+    for_kind!(kind, girih::discrete, T => {
+        hold(condition.select::<T>(on.of::<T>()?, off.of::<T>()?)?)
+    })
 }

@@ -390,5 +390,7 @@ pub fn select(condition: &dyn Number, on: Operand<'_>, off: Operand<'_>) -> Outc
         (Operand::Array(array), _) | (_, Operand::Array(array)) => array.kind(),
         _ => return Err(Failure::mismatch("a choice of two known values: encrypt one of them")),
     };
-    for_kind!(kind, girih::integer, T => hold(condition.select::<T>(on.of::<T>()?, off.of::<T>()?)?))
+    for_kind!(kind, girih::integer, T => {
+        hold(condition.select::<T>(on.of::<T>()?, off.of::<T>()?)?)
+    })
 }
