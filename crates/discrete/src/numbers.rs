@@ -3,7 +3,8 @@
 use crate::{DiscreteParameters, Error, Result, error, wire};
 use girih_ckks::Ciphertext;
 use girih_rlwe::KeyId;
-use girih_rlwe::wire::{Bytes, LONGEST_SET, Opened, SMALL, encode, open, open_for};
+use girih_rlwe::wire::{Bytes, Kind, LONGEST_SET, Opened, SMALL, encode, open, open_for};
+use serde::Serialize;
 
 /// Ciphertexts of one set, level and key, each of up to N numbers.
 #[derive(Clone, PartialEq)]
@@ -169,12 +170,9 @@ impl EncryptedNumbers {
     /// # Errors
     /// [`Error::Shared`] if they cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let parts: Vec<Vec<u8>> =
-            self.ciphertexts.iter().map(Ciphertext::to_bytes).collect::<girih_ckks::Result<_>>()?;
-        let room = parts.iter().map(|part| part.len() + 8).sum();
-        let parts: Vec<Bytes<'_>> = parts.iter().map(|part| Bytes(part)).collect();
+        let parts = self.ciphertexts.iter().map(Ciphertext::to_bytes);
         let head = (self.numbers as u32, self.range.0, self.range.1, self.bound);
-        Ok(encode(wire::NUMBERS, &self.set, Some(self.key_id()), room, &(head, parts))?)
+        framed(wire::NUMBERS, &self.set, self.key_id(), head, parts)
     }
 
     /// Reads and checks what [`EncryptedNumbers::to_bytes`] wrote, of whatever set.
@@ -196,7 +194,7 @@ impl EncryptedNumbers {
         ciphertexts: usize,
         bytes: &[u8],
     ) -> Result<Self> {
-        let most = ciphertexts.saturating_mul(most_bytes(set));
+        let most = ciphertexts.saturating_mul(most_bytes(set, 2));
         Self::read(open_for(wire::NUMBERS, set, most, bytes)?)
     }
 
@@ -220,9 +218,26 @@ impl EncryptedNumbers {
 /// Numbers in use, range, bound; then the bytes of each ciphertext.
 type Payload<'a> = ((u32, i64, i64, f64), Vec<&'a [u8]>);
 
-/// Bytes of one serialized ciphertext at most.
-fn most_bytes(set: &DiscreteParameters) -> usize {
-    8 * (set.wire_level() + 1) * set.numbers() + LONGEST_SET + 2 * SMALL
+/// Ciphertexts under one key: what is said of all of them, then the bytes of each.
+///
+/// # Errors
+/// If they cannot be serialized.
+pub(crate) fn framed(
+    kind: Kind,
+    set: &DiscreteParameters,
+    key: KeyId,
+    head: impl Serialize,
+    parts: impl Iterator<Item = girih_ckks::Result<Vec<u8>>>,
+) -> Result<Vec<u8>> {
+    let parts = parts.collect::<girih_ckks::Result<Vec<_>>>()?;
+    let room = parts.iter().map(|part| part.len() + 8).sum();
+    let parts: Vec<Bytes<'_>> = parts.iter().map(|part| Bytes(part)).collect();
+    Ok(encode(kind, set, Some(key), room, &(head, parts))?)
+}
+
+/// Bytes at most of a ciphertext of so many polynomials.
+pub(crate) fn most_bytes(set: &DiscreteParameters, polynomials: usize) -> usize {
+    4 * polynomials * (set.wire_level() + 1) * set.numbers() + LONGEST_SET + 2 * SMALL
 }
 
 /// Refuses numbers of the wrong count.

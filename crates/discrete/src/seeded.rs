@@ -1,10 +1,10 @@
 //! Fresh numbers as they travel: ciphertexts without their masks.
 
-use crate::numbers::check_numbers;
+use crate::numbers::{check_numbers, framed, most_bytes};
 use crate::{DiscreteParameters, EncryptedNumbers, Error, Result, error, wire};
 use girih_ckks::SeededCiphertext;
 use girih_rlwe::KeyId;
-use girih_rlwe::wire::{Bytes, LONGEST_SET, Opened, SMALL, encode, open, open_for};
+use girih_rlwe::wire::{Opened, open, open_for};
 
 /// Fresh ciphertexts without their masks, of half the bytes: each has a seed of 32 bytes that
 /// stands for its mask.
@@ -84,11 +84,8 @@ impl SeededNumbers {
     /// [`Error::Shared`] if they cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let parts = self.ciphertexts.iter().map(SeededCiphertext::to_bytes);
-        let parts: Vec<Vec<u8>> = parts.collect::<girih_ckks::Result<_>>()?;
-        let room = parts.iter().map(|part| part.len() + 8).sum();
-        let parts: Vec<Bytes<'_>> = parts.iter().map(|part| Bytes(part)).collect();
         let head = (self.numbers as u32, self.below);
-        Ok(encode(wire::SEEDED, &self.set, Some(self.key_id()), room, &(head, parts))?)
+        framed(wire::SEEDED, &self.set, self.key_id(), head, parts)
     }
 
     /// Reads and checks what [`SeededNumbers::to_bytes`] wrote, of whatever set.
@@ -109,7 +106,7 @@ impl SeededNumbers {
         ciphertexts: usize,
         bytes: &[u8],
     ) -> Result<Self> {
-        let most = ciphertexts.saturating_mul(most_bytes(set));
+        let most = ciphertexts.saturating_mul(most_bytes(set, 1));
         Self::read(open_for(wire::SEEDED, set, most, bytes)?)
     }
 
@@ -143,11 +140,6 @@ impl SeededNumbers {
 
 /// Numbers in use and what they are below; then the bytes of each ciphertext.
 type Payload<'a> = ((u32, u32), Vec<&'a [u8]>);
-
-/// Bytes of one serialized ciphertext at most.
-fn most_bytes(set: &DiscreteParameters) -> usize {
-    4 * (set.wire_level() + 1) * set.numbers() + LONGEST_SET + 2 * SMALL
-}
 
 #[cfg(test)]
 mod tests {
@@ -184,9 +176,8 @@ mod tests {
         let parts: Vec<Vec<u8>> =
             seeded.ciphertexts.iter().map(|x| x.to_bytes().expect("small")).collect();
         let write = |numbers: u32, below: u32, parts: &[Vec<u8>]| {
-            let parts: Vec<Bytes<'_>> = parts.iter().map(|part| Bytes(part)).collect();
-            let payload = ((numbers, below), parts);
-            let bytes = encode(wire::SEEDED, &set, Some(seeded.key_id()), 1 << 16, &payload);
+            let (key, parts) = (seeded.key_id(), parts.iter().cloned().map(Ok));
+            let bytes = framed(wire::SEEDED, &set, key, (numbers, below), parts);
             SeededNumbers::from_bytes(&bytes.expect("small"))
         };
         assert!(write(3, 4, &parts).is_ok());

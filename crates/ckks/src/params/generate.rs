@@ -208,22 +208,25 @@ impl GeneratorRequest {
         for levels in (1..=highest).rev() {
             // Transforms from coefficients to slots need the large primes of the first shape.
             let shapes = if self.bootstrapping.is_some() { &SHAPES[..1] } else { &SHAPES };
-            let mut best: Option<(ParameterLiteral, f64)> = None;
+            let mut found: Vec<(ParameterLiteral, f64)> = Vec::new();
             for plan in shapes.iter().filter_map(|shape| self.plan(*shape, levels)) {
                 match self.literal(&plan, levels) {
                     Ok((_, log2_modulus)) if log2_modulus > most => {
                         let rule = format!("{levels} levels take {log2_modulus:.1} bits of {most}");
                         last = Some(Error::parameter("normal_levels", levels, rule));
                     }
-                    Ok(found) if best.as_ref().is_none_or(|best| found.1 < best.1) => {
-                        best = Some(found);
-                    }
-                    Ok(_) => {}
+                    Ok(fitting) => found.push(fitting),
                     Err(error) => last = Some(error),
                 }
             }
-            if let Some((literal, _)) = best {
-                return check::checked(&literal);
+            // Fewest bits first. Of small primes there are few in a large ring, and where levels
+            // of these are too far from the scale, those of larger ones may not be.
+            found.sort_by(|a, b| a.1.total_cmp(&b.1));
+            for (literal, _) in found {
+                match check::checked(&literal) {
+                    Ok(set) => return Ok(set),
+                    Err(error) => last = Some(error),
+                }
             }
             // A wanted depth is not lowered for security.
             if self.normal_levels.is_some() {

@@ -151,6 +151,29 @@ fn generated_sets_can_be_asked_for_by_hand() {
     assert!(refused(&|r| r.auxiliary = 0).contains("1..=32"));
 }
 
+/// In large rings small primes are few: where levels of them are off, those of larger ones serve.
+#[test]
+fn few_small_primes_refuse_no_scale() {
+    let base = requests().remove(0);
+    for log2_degree in 14..=17 {
+        for log2_scale in [35.0, 40.0, 45.0, 46.0, 50.0] {
+            let request = GeneratorRequest {
+                name: "MY_SET".into(),
+                log2_degree,
+                log2_scale,
+                normal_levels: Some(3),
+                prime_bits: 31,
+                auxiliary: 3,
+                bootstrapping: None,
+                ..base.clone()
+            };
+            let found = request.generate();
+            let found = found.unwrap_or_else(|e| panic!("2^{log2_degree}, {log2_scale}: {e}"));
+            assert_eq!(found.default_level(), 3, "2^{log2_degree}, {log2_scale}");
+        }
+    }
+}
+
 /// Sums and sizes that the description of the scheme states.
 #[test]
 fn the_fixed_sets_have_the_stated_sizes() {

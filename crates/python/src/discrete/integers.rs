@@ -7,7 +7,7 @@ use crate::call::wait;
 use crate::classes::The;
 use crate::errors::Failure;
 use crate::integer::kind::{Kind, Plain};
-use crate::integer::number::{Binary, Count, Move, Unary};
+use crate::integer::operation::{Binary, Count, Move, Unary};
 use crate::tfhe::gather::display;
 use crate::{arrays, wire};
 use pyo3::basic::CompareOp;

@@ -2,7 +2,8 @@
 
 use super::ciphertexts::IntegerCiphertexts;
 use super::kind::{Kind, Plain, objects, plains};
-use super::number::{Binary, Held, Move, Operand, Unary, constants, select};
+use super::number::{Held, Operand, constants, select};
+use super::operation::{Binary, Move, Unary};
 use super::server::{IntegerServerKey, Loaded};
 use crate::context;
 use crate::errors::Failure;

@@ -1,7 +1,8 @@
 //! Arrays of encrypted integers.
 
 use super::kind::Kind;
-use super::number::{Binary, Count, Held, Host, Move, Unary, from_bytes};
+use super::number::{Held, Host, from_bytes};
+use super::operation::{Binary, Count, Move, Unary};
 use super::server::{IntegerServerKey, Loaded};
 use crate::call::wait;
 use crate::classes::The;

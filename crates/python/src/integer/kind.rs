@@ -2,7 +2,7 @@
 
 use crate::arrays;
 use crate::errors::{Failure, Outcome};
-use girih::integer::{FheBool, FheInt, FheUint, I256, Integer, U256};
+use girih::integer::{Engine, FheBool, FheInt, FheUint, I256, Integer, U256};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList};
@@ -88,22 +88,23 @@ impl std::fmt::Display for Kind {
 
 /// Something for the type of a kind.
 macro_rules! for_kind {
-    ($kind:expr, $type:ident => $body:expr) => {
+    ($kind:expr, $($family:ident)::+, $type:ident => $body:expr) => {{
+        use $($family)::+ as family;
         $crate::integer::kind::for_kind!(@ $kind, $type, $body, 4 8 16 32 64 128 160 256)
-    };
+    }};
     (@ $kind:expr, $type:ident, $body:expr, $($bits:literal)*) => {
         match $kind {
             $crate::integer::kind::Kind::Bool => {
-                type $type = girih::integer::FheBool;
+                type $type = family::FheBool;
                 $body
             }
             $(
                 $crate::integer::kind::Kind::Uint($bits) => {
-                    type $type = girih::integer::FheUint<$bits>;
+                    type $type = family::FheUint<$bits>;
                     $body
                 }
                 $crate::integer::kind::Kind::Int($bits) => {
-                    type $type = girih::integer::FheInt<$bits>;
+                    type $type = family::FheInt<$bits>;
                     $body
                 }
             )*
@@ -125,7 +126,7 @@ pub enum Plain {
 }
 
 /// The integers of girih, with what their values are here.
-pub trait Element: Integer<Engine = girih::tfhe::ServerKey> + Send + Sync + 'static {
+pub trait Element: Integer + Send + Sync + 'static {
     /// Their kind.
     const KIND: Kind;
 
@@ -136,7 +137,10 @@ pub trait Element: Integer<Engine = girih::tfhe::ServerKey> + Send + Sync + 'sta
     fn value(plain: Plain) -> Option<Self::Known>;
 }
 
-impl Element for FheBool {
+impl<E: Engine> Element for FheBool<E>
+where
+    Self: Send + Sync + 'static,
+{
     const KIND: Kind = Kind::Bool;
 
     fn plain(value: bool) -> Plain {
@@ -148,7 +152,10 @@ impl Element for FheBool {
     }
 }
 
-impl<const BITS: u32> Element for FheUint<BITS> {
+impl<const BITS: u32, E: Engine> Element for FheUint<BITS, E>
+where
+    Self: Send + Sync + 'static,
+{
     const KIND: Kind = Kind::Uint(BITS);
 
     fn plain(value: U256) -> Plain {
@@ -160,7 +167,10 @@ impl<const BITS: u32> Element for FheUint<BITS> {
     }
 }
 
-impl<const BITS: u32> Element for FheInt<BITS> {
+impl<const BITS: u32, E: Engine> Element for FheInt<BITS, E>
+where
+    Self: Send + Sync + 'static,
+{
     const KIND: Kind = Kind::Int(BITS);
 
     fn plain(value: I256) -> Plain {

@@ -4,4 +4,5 @@ mod arithmetic;
 pub mod ciphertexts;
 pub mod kind;
 pub mod number;
+pub mod operation;
 pub mod server;

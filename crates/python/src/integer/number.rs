@@ -1,11 +1,14 @@
 //! Encrypted integers of every kind behind one interface: on the host, and on a device.
 
 use super::kind::{Element, Kind, Plain, for_kind};
+use super::operation::{
+    Binary, Count, Move, Typed, Unary, condition_operations, not_of_conditions, number_operations,
+    own,
+};
 use crate::errors::{Failure, Outcome};
 use crate::tfhe::gather;
-use girih::integer::{Encrypted, FheBool, FheInt, FheUint, Integers, Other};
+use girih::integer::{Encrypted, FheBool, FheInt, FheUint, Integer, Integers};
 use girih::tfhe::{self, LweCiphertexts};
-use std::any::Any;
 use std::sync::Arc;
 
 /// An array on the host.
@@ -41,7 +44,7 @@ pub trait Host: Send + Sync {
     fn to_bytes(&self) -> Outcome<Vec<u8>>;
 }
 
-impl<T: Element + Number> Host for Encrypted<T> {
+impl<T: Element + Number + Integer<Engine = tfhe::ServerKey>> Host for Encrypted<T> {
     fn kind(&self) -> Kind {
         T::KIND
     }
@@ -76,7 +79,7 @@ impl<T: Element + Number> Host for Encrypted<T> {
 /// # Errors
 /// As `Encrypted::encrypt`.
 pub fn encrypt(kind: Kind, client: &tfhe::ClientKey, values: &[Plain]) -> Outcome<Arc<dyn Host>> {
-    for_kind!(kind, T => {
+    for_kind!(kind, girih::integer, T => {
         Ok(Arc::new(Encrypted::<T>::encrypt(client, &own::<T>(values)?)?))
     })
 }
@@ -86,7 +89,7 @@ pub fn encrypt(kind: Kind, client: &tfhe::ClientKey, values: &[Plain]) -> Outcom
 /// # Errors
 /// As `Integers::constants`.
 pub fn constants(kind: Kind, integers: &Integers, values: &[Plain]) -> Outcome<Held> {
-    for_kind!(kind, T => hold(integers.constants::<T, _>(&own::<T>(values)?)?))
+    for_kind!(kind, girih::integer, T => hold(integers.constants::<T, _>(&own::<T>(values)?)?))
 }
 
 /// Where random values lie.
@@ -155,12 +158,6 @@ pub fn random(
     numbers!(4 8 16 32 64 128 160 256)
 }
 
-/// Values as those of one type.
-fn own<T: Element>(values: &[Plain]) -> Outcome<Vec<T::Known>> {
-    let found = values.iter().map(|value| T::value(*value)).collect::<Option<Vec<_>>>();
-    found.ok_or_else(|| Failure::mismatch(format!("values of another kind than {}", T::KIND)))
-}
-
 /// What [`Host::to_bytes`] wrote, with its number of elements.
 ///
 /// # Errors
@@ -173,7 +170,7 @@ pub fn from_bytes(bytes: &[u8]) -> Outcome<(Arc<dyn Host>, usize)> {
     let kind = Kind::parse(&name).map_err(|_| {
         Failure::new("MalformedError", "these bytes do not begin as encrypted integers do")
     })?;
-    for_kind!(kind, T => {
+    for_kind!(kind, girih::integer, T => {
         let read = Encrypted::<T>::from_bytes(bytes)?;
         let len = read.len();
         Ok((Arc::new(read) as Arc<dyn Host>, len))
@@ -183,107 +180,11 @@ pub fn from_bytes(bytes: &[u8]) -> Outcome<(Arc<dyn Host>, usize)> {
 /// An array on a device, shared.
 pub type Held = Arc<dyn Number>;
 
-/// Operations of one array.
-#[derive(Clone, Copy, Debug)]
-pub enum Unary {
-    /// Carries that wait.
-    Propagate,
-    Negate,
-    Not,
-    Absolute,
-    /// By a known number of bits.
-    Move(Move, u32),
-    /// Of bits, as numbers of 32 bits.
-    Count(Count),
-}
-
-/// Which bits are counted.
-#[derive(Clone, Copy, Debug)]
-pub enum Count {
-    Ones,
-    Zeros,
-    LeadingOnes,
-    LeadingZeros,
-    TrailingOnes,
-    TrailingZeros,
-    /// Those below the highest one.
-    Log2,
-}
-
-/// Operations of two.
-#[derive(Clone, Copy, Debug)]
-pub enum Binary {
-    Add,
-    Subtract,
-    Multiply,
-    /// Quotient and remainder.
-    Divide,
-    /// The same, and whether there are such.
-    CheckedDivide,
-    And,
-    Or,
-    Xor,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    Equal,
-    NotEqual,
-    Minimum,
-    Maximum,
-    /// The sum, and whether it left the range.
-    OverflowingAdd,
-    OverflowingSubtract,
-    OverflowingMultiply,
-}
-
-/// Ways to move bits.
-#[derive(Clone, Copy, Debug)]
-pub enum Move {
-    ShiftLeft,
-    ShiftRight,
-    RotateLeft,
-    RotateRight,
-}
-
 /// The other operand.
-#[derive(Clone, Copy)]
-pub enum Operand<'a> {
-    /// An array.
-    Array(&'a dyn Number),
-    /// One value for all elements.
-    Plain(Plain),
-}
-
-impl<'a> Operand<'a> {
-    /// The operand as one of `T`.
-    fn of<T: Element>(self) -> Outcome<Other<'a, T>> {
-        let wrong = |kind: &str| {
-            Failure::mismatch(format!(
-                "{} and {kind} do not go together: astype makes one of the other",
-                T::KIND
-            ))
-        };
-        match self {
-            Self::Array(array) => {
-                let same = array.any().downcast_ref::<T>();
-                same.map(Other::Array).ok_or_else(|| wrong(&array.kind().to_string()))
-            }
-            Self::Plain(value) => {
-                T::value(value).map(Other::Plain).ok_or_else(|| wrong("a value of another kind"))
-            }
-        }
-    }
-}
+pub type Operand<'a> = super::operation::Operand<'a, dyn Number>;
 
 /// An array on a device.
-pub trait Number: Send + Sync {
-    /// What its elements are.
-    fn kind(&self) -> Kind;
-
-    /// Itself, to be asked for its type.
-    fn any(&self) -> &dyn Any;
-
+pub trait Number: Typed + Send + Sync {
     /// A copy on the host.
     ///
     /// # Errors
@@ -402,40 +303,6 @@ fn hold(array: impl Number + 'static) -> Outcome<Held> {
     Ok(Arc::new(array))
 }
 
-/// `move_by` of a number, by amounts of any width.
-macro_rules! moved {
-    ($self:ident, $how:ident, $amounts:ident, $($bits:literal)*) => {{
-        $(
-            if let Some(by) = $amounts.any().downcast_ref::<FheUint<$bits>>() {
-                return hold(match $how {
-                    Move::ShiftLeft => $self.shl_by(by),
-                    Move::ShiftRight => $self.shr_by(by),
-                    Move::RotateLeft => $self.rotate_left_by(by),
-                    Move::RotateRight => $self.rotate_right_by(by),
-                }?);
-            }
-        )*
-        let kind = $amounts.kind();
-        Err(Failure::mismatch(format!("bits are moved by natural numbers, not by {kind}")))
-    }};
-}
-
-/// `cast` of a number: to another width, then perhaps to the other sign.
-macro_rules! resized {
-    ($self:ident, $to:ident, $same:ident, $other:ident, $($bits:literal)*) => {
-        match $to {
-            $(
-                Kind::$same($bits) => hold($self.resize::<$bits>()?),
-                Kind::$other($bits) => hold($self.resize::<$bits>()?.reinterpret()),
-            )*
-            _ => {
-                let from = Self::KIND;
-                Err(Failure::mismatch(format!("{from} is not made into {}: write x != 0", $to)))
-            }
-        }
-    };
-}
-
 /// `match_value` of a number, to another width.
 macro_rules! found {
     ($self:ident, $to:ident, $same:ident, $numbers:ident, $beside:ident, $($bits:literal)*) => {
@@ -463,80 +330,11 @@ macro_rules! found {
 macro_rules! number {
     ($type:ident, $same:ident, $other:ident, $absolute:expr) => {
         impl<const BITS: u32> Number for $type<BITS> {
-            fn kind(&self) -> Kind {
-                Self::KIND
-            }
-
-            fn any(&self) -> &dyn Any {
-                self
-            }
-
             fn download(&self, integers: &Integers) -> Outcome<Arc<dyn Host>> {
                 Ok(Arc::new(integers.download(self)?))
             }
 
-            fn unary(&self, operation: Unary) -> Outcome<Held> {
-                let absolute: fn(&Self) -> girih::integer::Result<Self> = $absolute;
-                if let Unary::Count(which) = operation {
-                    return hold(match which {
-                        Count::Ones => self.count_ones(),
-                        Count::Zeros => self.count_zeros(),
-                        Count::LeadingOnes => self.leading_ones(),
-                        Count::LeadingZeros => self.leading_zeros(),
-                        Count::TrailingOnes => self.trailing_ones(),
-                        Count::TrailingZeros => self.trailing_zeros(),
-                        Count::Log2 => self.ilog2(),
-                    }?);
-                }
-                hold(match operation {
-                    Unary::Propagate | Unary::Count(_) => self.propagate(),
-                    Unary::Negate => self.neg(),
-                    Unary::Not => self.not(),
-                    Unary::Absolute => absolute(self),
-                    Unary::Move(Move::ShiftLeft, bits) => self.shl(bits),
-                    Unary::Move(Move::ShiftRight, bits) => self.shr(bits),
-                    Unary::Move(Move::RotateLeft, bits) => self.rotate_left(bits),
-                    Unary::Move(Move::RotateRight, bits) => self.rotate_right(bits),
-                }?)
-            }
-
-            fn binary(&self, operation: Binary, other: Operand<'_>) -> Outcome<Vec<Held>> {
-                let other = other.of::<Self>()?;
-                let one = |array: Self| Ok(vec![hold(array)?]);
-                let condition = |condition: FheBool| Ok(vec![hold(condition)?]);
-                let both = |(array, flag): (Self, FheBool)| Ok(vec![hold(array)?, hold(flag)?]);
-                match operation {
-                    Binary::Add => one(self.add(other)?),
-                    Binary::Subtract => one(self.sub(other)?),
-                    Binary::Multiply => one(self.mul(other)?),
-                    Binary::And => one(self.and(other)?),
-                    Binary::Or => one(self.or(other)?),
-                    Binary::Xor => one(self.xor(other)?),
-                    Binary::Minimum => one(self.min(other)?),
-                    Binary::Maximum => one(self.max(other)?),
-                    Binary::Less => condition(self.less(other)?),
-                    Binary::LessOrEqual => condition(self.less_or_equal(other)?),
-                    Binary::Greater => condition(self.greater(other)?),
-                    Binary::GreaterOrEqual => condition(self.greater_or_equal(other)?),
-                    Binary::Equal => condition(self.equal(other)?),
-                    Binary::NotEqual => condition(self.not_equal(other)?),
-                    Binary::OverflowingAdd => both(self.overflowing_add(other)?),
-                    Binary::OverflowingSubtract => both(self.overflowing_sub(other)?),
-                    Binary::OverflowingMultiply => both(self.overflowing_mul(other)?),
-                    Binary::CheckedDivide => {
-                        let (quotient, remainder, good) = self.checked_div_rem(other)?;
-                        Ok(vec![hold(quotient)?, hold(remainder)?, hold(good)?])
-                    }
-                    Binary::Divide => {
-                        let (quotient, remainder) = self.div_rem(other)?;
-                        Ok(vec![hold(quotient)?, hold(remainder)?])
-                    }
-                }
-            }
-
-            fn move_by(&self, how: Move, amounts: &dyn Number) -> Outcome<Held> {
-                moved!(self, how, amounts, 4 8 16 32 64 128 160 256)
-            }
+            number_operations!($same, $other, $absolute);
 
             fn is_in(&self, values: &[Plain]) -> Outcome<Held> {
                 hold(self.is_in(&own::<Self>(values)?)?)
@@ -551,10 +349,6 @@ macro_rules! number {
             fn take(&self, integers: &Integers, elements: &[usize]) -> Outcome<Held> {
                 hold(integers.take(self, elements)?)
             }
-
-            fn cast(&self, to: Kind) -> Outcome<Held> {
-                resized!(self, to, $same, $other, 4 8 16 32 64 128 160 256)
-            }
         }
     };
 }
@@ -563,40 +357,10 @@ number!(FheUint, Uint, Int, |x| Ok(x.clone()));
 number!(FheInt, Int, Uint, |x| x.abs());
 
 impl Number for FheBool {
-    fn kind(&self) -> Kind {
-        Kind::Bool
-    }
-
-    fn any(&self) -> &dyn Any {
-        self
-    }
+    condition_operations!();
 
     fn download(&self, integers: &Integers) -> Outcome<Arc<dyn Host>> {
         Ok(Arc::new(integers.download(self)?))
-    }
-
-    fn unary(&self, operation: Unary) -> Outcome<Held> {
-        match operation {
-            Unary::Not => hold(self.not()?),
-            Unary::Propagate => hold(self.clone()),
-            _ => Err(not_of_conditions()),
-        }
-    }
-
-    fn binary(&self, operation: Binary, other: Operand<'_>) -> Outcome<Vec<Held>> {
-        let other = other.of::<Self>()?;
-        let result = match operation {
-            Binary::And => self.and(other)?,
-            Binary::Or => self.or(other)?,
-            Binary::Xor | Binary::NotEqual => self.xor(other)?,
-            Binary::Equal => self.xor(other)?.not()?,
-            _ => return Err(not_of_conditions()),
-        };
-        Ok(vec![hold(result)?])
-    }
-
-    fn move_by(&self, _how: Move, _amounts: &dyn Number) -> Outcome<Held> {
-        Err(not_of_conditions())
     }
 
     fn is_in(&self, _values: &[Plain]) -> Outcome<Held> {
@@ -610,26 +374,6 @@ impl Number for FheBool {
     fn take(&self, integers: &Integers, elements: &[usize]) -> Outcome<Held> {
         hold(integers.take(self, elements)?)
     }
-
-    fn cast(&self, to: Kind) -> Outcome<Held> {
-        macro_rules! numbers {
-            ($($bits:literal)*) => {
-                match to {
-                    Kind::Bool => hold(self.clone()),
-                    $(
-                        Kind::Uint($bits) => hold(self.to_uint::<$bits>()?),
-                        Kind::Int($bits) => hold(self.to_int::<$bits>()?),
-                    )*
-                    _ => Err(Failure::mismatch(format!("there are no {to}"))),
-                }
-            };
-        }
-        numbers!(4 8 16 32 64 128 160 256)
-    }
-}
-
-fn not_of_conditions() -> Failure {
-    Failure::mismatch("conditions have &, |, ^, ~, ==, != and select; astype makes numbers of them")
 }
 
 /// Elements of `on` where the condition holds, else of `off`.
@@ -646,5 +390,7 @@ pub fn select(condition: &dyn Number, on: Operand<'_>, off: Operand<'_>) -> Outc
         (Operand::Array(array), _) | (_, Operand::Array(array)) => array.kind(),
         _ => return Err(Failure::mismatch("a choice of two known values: encrypt one of them")),
     };
-    for_kind!(kind, T => hold(condition.select::<T>(on.of::<T>()?, off.of::<T>()?)?))
+    for_kind!(kind, girih::integer, T => {
+        hold(condition.select::<T>(on.of::<T>()?, off.of::<T>()?)?)
+    })
 }
