@@ -17,7 +17,7 @@ use girih_conformance::poly::compare::{Plans, against_interpreter};
 use girih_conformance::poly::{Work, kernels};
 use girih_conformance::shapes::NamedShape;
 use girih_conformance::vectors::{PUBLISHED, VectorFile};
-use girih_conformance::{circuits, gates, integers, large, shapes, switching, tables};
+use girih_conformance::{circuits, gates, integers, large, shapes, switching, tables, tasks};
 use girih_cpu::CpuBackend;
 use girih_multi::MultiBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -298,7 +298,15 @@ fn poly_trials(device: &Device, trials: &mut Vec<Trial>) {
         "switching::wires".into(),
         Box::new(|device| no_differences(switching::wires(device).map_err(|e| e.to_string())?)),
     );
+    add(
+        "tasks::recordings".into(),
+        Box::new(|device| no_differences(tasks::recordings(device).map_err(|e| e.to_string())?)),
+    );
     if device.backend().bootstrap().is_some() {
+        add(
+            "tasks::gates".into(),
+            Box::new(|device| no_differences(tasks::gates(device).map_err(|e| e.to_string())?)),
+        );
         add(
             "switching".into(),
             Box::new(|device| {

@@ -16,6 +16,7 @@
 //! | [`ckks`] | published vectors, recorded operations and the evaluator of CKKS |
 //! | [`discrete`] | published vectors and look-ups of exact numbers in slots |
 //! | [`switching`] | from CKKS to TFHE and back |
+//! | [`tasks`] | tasks of rayon that share a server |
 //! | [`host_path`] | the calls of a user on a device that need not compute |
 //! | [`soak`] | random calls from several threads, for as long as wanted |
 //! | `figures` | figures of security in `docs/`, as sets say them of themselves |
@@ -35,6 +36,7 @@ pub mod host_path;
 pub mod poly;
 pub mod soak;
 pub mod switching;
+pub mod tasks;
 pub mod tfhe;
 
 pub use bootstrap::{compare, planned, shapes, synthetic, vectors};

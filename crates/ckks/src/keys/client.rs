@@ -208,10 +208,14 @@ impl ClientKey {
 
     /// Evaluations of the secrets, computed once.
     pub(super) fn secret_limbs(&self) -> &SecretLimbs {
-        self.limbs.get_or_init(|| {
-            let sparse = self.sparse.as_ref().map(Secret::coefficients);
-            SecretLimbs::new(&self.host, self.dense.coefficients(), sparse)
-        })
+        if let Some(limbs) = self.limbs.get() {
+            return limbs;
+        }
+        // Made before others are kept waiting: a thread of rayon that makes them may take up
+        // another task which wants them.
+        let sparse = self.sparse.as_ref().map(Secret::coefficients);
+        let made = SecretLimbs::new(&self.host, self.dense.coefficients(), sparse);
+        self.limbs.get_or_init(|| made)
     }
 
     /// Encrypts real or complex values, a power of two of them up to N/2, at the highest normal

@@ -1,7 +1,7 @@
 //! Polynomials that stay on the device: keys, and encoded vectors shared by content.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::joined;
 use super::memory::{While, advised};
@@ -150,27 +150,38 @@ impl Library {
         let polynomials: Vec<&PlainPolynomial> =
             requests.iter().filter_map(ResidentRequest::plain).collect();
         let digests: Vec<Digest> = polynomials.par_iter().map(|p| digest(p)).collect();
-        let mut held = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
-        held.retain(|_, resident| resident.strong_count() > 0);
         let mut found: HashMap<Digest, Arc<Resident>> = HashMap::new();
         let (mut new, mut names, mut named) = (Vec::new(), Vec::new(), HashSet::new());
-        for (digest, polynomial) in digests.iter().zip(&polynomials) {
-            if found.contains_key(digest) {
-                continue;
-            }
-            if let Some(resident) = held.get(digest).and_then(Weak::upgrade) {
-                found.insert(*digest, resident);
-            } else if named.insert(*digest) {
-                names.push(*digest);
-                new.push((*polynomial).clone());
+        {
+            let mut held = self.held();
+            held.retain(|_, resident| resident.strong_count() > 0);
+            for (digest, polynomial) in digests.iter().zip(&polynomials) {
+                if found.contains_key(digest) {
+                    continue;
+                }
+                if let Some(resident) = held.get(digest).and_then(Weak::upgrade) {
+                    found.insert(*digest, resident);
+                } else if named.insert(*digest) {
+                    names.push(*digest);
+                    new.push((*polynomial).clone());
+                }
             }
         }
         if !new.is_empty() {
+            // Not under the lock: a thread of rayon that encodes may take up another task, which
+            // wants it. Two that ask for a vector at once both encode it, and one is kept.
             let source = PlainSource::new(engine.ring().clone(), new, &self.transforms);
             let loaded = engine.load(&source, &NoProgress).map_err(advised(While::Computing))?;
+            let mut held = self.held();
             for (digest, resident) in names.into_iter().zip(loaded) {
-                let resident = Arc::new(resident);
-                held.insert(digest, Arc::downgrade(&resident));
+                let resident = match held.get(&digest).and_then(Weak::upgrade) {
+                    Some(known) => known,
+                    None => {
+                        let resident = Arc::new(resident);
+                        held.insert(digest, Arc::downgrade(&resident));
+                        resident
+                    }
+                };
                 found.insert(digest, resident);
             }
         }
@@ -183,29 +194,34 @@ impl Library {
         engine: &PolyEngine,
         requests: &[ResidentRequest],
     ) -> Result<HashMap<ResidentRequest, Arc<Resident>>> {
-        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        sums.retain(|_, resident| resident.strong_count() > 0);
+        let sums = || self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums().retain(|_, resident| resident.strong_count() > 0);
         let mut found = HashMap::new();
         for request in requests {
             let ResidentRequest::JoinedKey { basis, .. } = request else { continue };
-            let sum = match sums.get(request).and_then(Weak::upgrade) {
+            let known = sums().get(request).and_then(Weak::upgrade);
+            let sum = match known {
                 Some(sum) => sum,
                 None => {
+                    // Not under the lock, as for vectors.
                     let rows = request.summands();
                     let rows = rows.iter().map(|row| Resident::clone(&self.keys[row]));
                     Arc::new(joined::sum(engine, &rows.collect::<Vec<_>>(), basis)?)
                 }
             };
-            sums.insert(request.clone(), Arc::downgrade(&sum));
+            sums().insert(request.clone(), Arc::downgrade(&sum));
             found.insert(request.clone(), sum);
         }
         Ok(found)
     }
 
+    fn held(&self) -> MutexGuard<'_, HashMap<Digest, Weak<Resident>>> {
+        self.plain.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Encoded vectors on the device now.
     pub fn vectors(&self) -> usize {
-        let plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
-        plain.values().filter(|resident| resident.strong_count() > 0).count()
+        self.held().values().filter(|resident| resident.strong_count() > 0).count()
     }
 
     /// Refuses requests of keys that are not there, naming all of them and those that are.
@@ -305,13 +321,18 @@ impl Transforms {
         ring: &RingShape,
         wanted: HashSet<(u16, usize)>,
     ) -> HashMap<(u16, usize), Arc<SplitNtt>> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = wanted.par_iter().filter(|of| of.1 > 1 && !held.contains_key(of));
-        let new = new.map(|&(prime, len)| {
+        let held = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing: Vec<_> = {
+            let held = held();
+            wanted.iter().filter(|of| of.1 > 1 && !held.contains_key(of)).copied().collect()
+        };
+        // Not under the lock, as for vectors.
+        let new = missing.into_par_iter().map(|(prime, len)| {
             let modulus = ring.primes[usize::from(prime)];
             ((prime, len), Arc::new(SplitNtt::new(modulus, len).expect("a prime of the ring")))
         });
         let new: Vec<_> = new.collect();
+        let mut held = held();
         held.extend(new);
         let one = |of: (u16, usize)| held.get(&of).map(|table| (of, table.clone()));
         wanted.into_iter().filter_map(one).collect()

@@ -122,11 +122,12 @@ impl BootstrapDevice for CpuEngine {
 
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()> {
         let len = self.shape.ciphertext_len();
-        let results = {
-            let memory = self.read_memory();
-            let tasks = jobs.par_chunks(self.jobs_per_task(jobs.len()));
-            tasks.map(|jobs| self.pipeline.bootstrap(&memory, jobs)).collect::<Vec<_>>().concat()
-        };
+        // Each task locks for itself. A thread of rayon that held the lock while it waits for tasks
+        // could take up one of the caller's, which writes. Places that jobs name are the caller's,
+        // so others change nothing that is read here.
+        let run = |jobs: &[BootstrapJob]| self.pipeline.bootstrap(&self.read_memory(), jobs);
+        let tasks = jobs.par_chunks(self.jobs_per_task(jobs.len()));
+        let results = tasks.map(run).collect::<Vec<_>>().concat();
         let mut memory = self.write_memory();
         let outputs = jobs.iter().flat_map(BootstrapJob::outputs);
         for (output, words) in outputs.zip(results.chunks_exact(len)) {

@@ -5,7 +5,8 @@ use super::Gpu;
 use cudarc::driver::{result, sys};
 use girih_backend::{Result, timeline};
 use rayon::prelude::*;
-use std::sync::Mutex;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::{LazyLock, Mutex};
 
 /// Pieces of pinned memory through which copies go, filled and drained while others are in flight:
 /// of uploads, which wait for the work before them, and of downloads.
@@ -20,12 +21,27 @@ pub(super) struct Staging {
     pub next: usize,
 }
 
+/// Threads that copy and do nothing else.
+static COPIERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+    ThreadPoolBuilder::new().thread_name(|i| format!("girih copy {i}")).build().ok()
+});
+
 /// Copies on all host threads: one alone is slower than the bus, and first touches of fresh pages
 /// slower still.
+///
+/// Staging is locked meanwhile. So the copy has threads of its own, and a thread of rayon that
+/// waits for it is kept from taking up other tasks, which may want the same lock.
 pub(super) fn copy_on_all_threads(from: &[u8], to: &mut [u8]) {
-    from.par_chunks(COPY_BYTES)
-        .zip(to.par_chunks_mut(COPY_BYTES))
-        .for_each(|(from, to)| to.copy_from_slice(from));
+    let Some(copiers) = &*COPIERS else { return to.copy_from_slice(from) };
+    let copy = || {
+        from.par_chunks(COPY_BYTES)
+            .zip(to.par_chunks_mut(COPY_BYTES))
+            .for_each(|(from, to)| to.copy_from_slice(from));
+    };
+    if rayon::current_thread_index().is_none() {
+        return copiers.install(copy);
+    }
+    std::thread::scope(|threads| _ = threads.spawn(|| copiers.install(copy)));
 }
 
 /// A piece on its way from the device, and where its bytes belong.
