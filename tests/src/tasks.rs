@@ -11,8 +11,8 @@ use crate::bootstrap::compare::Differences;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Tasks of a round. It is the last of them that may wait in the middle of another: where a lock
-/// was held meanwhile, three runs of six hung.
+/// Tasks of a round. The last of them are those that other threads help with: only these wait, and
+/// take up another task meanwhile. So there are many short rounds.
 const TASKS: usize = 16;
 
 /// Threads that wait for parts of their tasks and take up others, on however few cores.
