@@ -1,4 +1,5 @@
-"""Operations on memory: arrays of numbers, plaintexts and ciphertexts."""
+"""Operations on memory: arrays of numbers, plaintexts and ciphertexts. Reading an element is as of
+tensors (`_tensor.py`)."""
 
 from __future__ import annotations
 
@@ -42,21 +43,6 @@ def _get_global(body: Body, op: Operation) -> Step:
         values[result] = held
 
     return get
-
-
-@rule("memref.load")
-def _load(body: Body, op: Operation) -> Step:
-    found, result = body.match(op, rf"({VALUE})\[([^\]]*)\] : .+"), op.results[0]
-    (x,), places = body.use(op, found[1]), body.use(op, found[2])
-
-    def load(values: Values) -> None:
-        memory = values[x]
-        value = memory[inside(values, places, memory.shape)]
-        if value is None:
-            raise ValueError(f"{x} is read where nothing was written")
-        values[result] = value
-
-    return load
 
 
 @rule("memref.store")

@@ -112,7 +112,7 @@ def _from_elements(body: Body, op: Operation) -> Step:
     return collect
 
 
-@rule("tensor.extract")
+@rule("tensor.extract", "memref.load")
 def _extract(body: Body, op: Operation) -> Step:
     found, result = body.match(op, rf"({VALUE})\[([^\]]*)\] : .+"), op.results[0]
     (x,), places = body.use(op, found[1]), body.use(op, found[2])
