@@ -13,10 +13,6 @@ use girih_ring::{Modulus, Shoup};
 use rayon::prelude::*;
 use std::sync::mpsc::{channel, sync_channel};
 
-/// Words of resident polynomials that the host makes at once: enough for every thread, however
-/// short limbs are, few enough for its memory. Rings of tests are small, and take many turns too.
-const WORDS_AT_ONCE: usize = if cfg!(feature = "emulation") { 16 << 10 } else { 16 << 20 };
-
 /// Bytes that are written in the queue of programs itself, which is quicker for a few.
 const LITTLE_BYTES: usize = 64 << 10;
 
@@ -30,12 +26,12 @@ struct Made {
     address: u64,
 }
 
-/// The first of them that are made at once, which leave `rest`.
-fn at_once<'a>(rest: &mut &'a [Made]) -> Option<&'a [Made]> {
+/// The first of them that are made at once, of `most` words or one alone, which leave `rest`.
+fn at_once<'a>(rest: &mut &'a [Made], most: usize) -> Option<&'a [Made]> {
     let mut words = 0;
     let more = |limb: &&Made| {
         words += limb.words;
-        words <= WORDS_AT_ONCE
+        words <= most
     };
     let count = rest.iter().take_while(more).count().max(1).min(rest.len());
     let some;
@@ -103,8 +99,8 @@ impl CudaPoly {
         made: &[Made],
         mut report: impl FnMut(usize),
     ) -> Result<(), BackendError> {
-        let mut rest = made;
-        let Some(first) = at_once(&mut rest) else { return Ok(()) };
+        let (mut rest, most) = (made, self.knobs.resident_words);
+        let Some(first) = at_once(&mut rest, most) else { return Ok(()) };
         let mut words = Vec::new();
         self.make(source, first, &mut words);
         if rest.is_empty() {
@@ -129,7 +125,7 @@ impl CudaPoly {
             // Where an upload fails, nobody takes the next lot.
             while full.send((some, words)).is_ok() {
                 report(some.len());
-                let Some(next) = at_once(&mut rest) else { break };
+                let Some(next) = at_once(&mut rest, most) else { break };
                 let Some(free) = spare.take().or_else(|| empty.recv().ok()) else { break };
                 (some, words) = (next, free);
                 self.make(source, some, &mut words);
