@@ -242,7 +242,7 @@ fn each_yosys_fault_is_refused_by_name() {
         (r#"[9, "1"]"#, "[9, 99]", "port `y`", "net 99 is not driven"),
         (r#"[9, "1"]"#, "[]", "module `mux`", "no output"),
         (r#""output""#, r#""inout""#, "port `y`", "direction `inout`"),
-        (r#""ab":"#, r#""s":"#, "module `mux`", "two buses are named `s`"),
+        (r#""ab":"#, r#""s":"#, "module `mux`", "2 buses with the name `s`"),
         (r#""cells": {"#, r#""cells": ["#, "line 4 column", "expected an object"),
         (
             r#""modules": {"#,

@@ -103,7 +103,7 @@ impl<T: Integer> Encrypted<T> {
     pub fn decrypt_wide(&self, client: &<T::Engine as Engine>::ClientKey) -> Result<Vec<T::Known>> {
         let digits = T::Engine::decrypt(client, &self.ciphertexts, self.len, form::<T>())?;
         let Some(digits) = digits else {
-            let (ciphertexts, expected) = (format!("{self:?}"), "digit of one".into());
+            let (ciphertexts, expected) = (format!("{self:?}"), "digit of these integers".into());
             return mismatch(Mismatch::Decrypted { ciphertexts, expected });
         };
         Ok(digits.chunks_exact(T::digits()).map(T::from_digits).collect())

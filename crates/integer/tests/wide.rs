@@ -149,13 +149,16 @@ fn random_numbers() {
         let error = result.expect_err(part).to_string();
         assert!(error.contains(part), "{error}");
     };
-    refused(range(0, 128).map(drop), "at least 1");
-    refused(range(257, 128).map(drop), "has 8 bits");
-    refused(range(10, 257).map(drop), "2^-256 is the least");
+    refused(range(0, 128).map(drop), "takes 1 to 256");
+    refused(range(257, 128).map(drop), "a bound of random numbers does not fit FheUint8");
+    refused(range(10, 257).map(drop), "is 257, and must be from 0 to 256");
     let bounded = FheInt::<8>::generate_oblivious_pseudo_random_bounded;
-    refused(bounded(&t.integers, &[0; 32], 1, 8).map(drop), "below its sign");
+    refused(bounded(&t.integers, &[0; 32], 1, 8).map(drop), "is 8, and must be from 0 to 7");
     let bounded = FheUint::<8>::generate_oblivious_pseudo_random_bounded;
-    refused(bounded(&t.integers, &[0; 32], 1, 9).map(drop), "room for 8");
-    refused(bounded(&t.integers, &[0; 32], 0, 8).map(drop), "at least one");
-    refused(bounded(&t.integers, &[0; 32], usize::MAX, 8).map(drop), "too many");
+    refused(bounded(&t.integers, &[0; 32], 1, 9).map(drop), "is 9, and must be from 0 to 8");
+    refused(bounded(&t.integers, &[0; 32], 0, 8).map(drop), "no random numbers");
+    refused(
+        bounded(&t.integers, &[0; 32], usize::MAX, 8).map(drop),
+        "random numbers at once: there must be 1 to",
+    );
 }

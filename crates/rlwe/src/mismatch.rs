@@ -27,17 +27,17 @@ pub enum Mismatch {
         /// Their lengths, in order.
         found: Vec<usize>,
     },
-    /// An integer out of its range, such as an index or a number of bits.
+    /// A natural number out of its range, such as an index or a number of bits.
     #[error("{what} is {found}, and must be {}", between(*least, *most))]
     Range {
         /// Which number.
         what: String,
         /// The number.
-        found: i128,
+        found: u64,
         /// The least that is allowed.
-        least: i128,
+        least: u64,
         /// The largest that is allowed, which is the least where only one is.
-        most: i128,
+        most: u64,
     },
     /// A real number that is not allowed: not finite, or of the wrong size.
     #[error("{what} is {found}: {rule}")]
@@ -85,9 +85,9 @@ pub enum Mismatch {
         /// What it should fit.
         into: String,
         /// The least that fits.
-        least: String,
+        least: Box<str>,
         /// The largest that fits.
-        most: String,
+        most: Box<str>,
     },
     /// Encrypted numbers that may leave the range that an operation can read.
     #[error("numbers from {} to {}: {what} must be from {} to {}{advice}",
@@ -203,8 +203,8 @@ impl Mismatch {
     /// `found` that is outside `least..=most`.
     pub fn range(
         what: impl Into<String>,
-        found: impl Into<i128>,
-        [least, most]: [impl Into<i128>; 2],
+        found: impl Into<u64>,
+        [least, most]: [impl Into<u64>; 2],
     ) -> Self {
         let (found, least, most) = (found.into(), least.into(), most.into());
         Self::Range { what: what.into(), found, least, most }
@@ -212,7 +212,7 @@ impl Mismatch {
 
     /// The index `found` of one of `len` things.
     pub fn index(what: impl Into<String>, found: usize, len: usize) -> Self {
-        Self::range(what, found as i128, [0, len as i128 - 1])
+        Self::range(what, found as u64, [0, (len as u64).saturating_sub(1)])
     }
 
     /// A real number that breaks `rule`.
@@ -231,7 +231,7 @@ impl Mismatch {
         into: impl Into<String>,
         [least, most]: [impl ToString; 2],
     ) -> Self {
-        let (least, most) = (least.to_string(), most.to_string());
+        let (least, most) = (least.to_string().into(), most.to_string().into());
         Self::Value { what, into: into.into(), least, most }
     }
 
@@ -256,8 +256,8 @@ fn none(found: usize) -> String {
     if found == 0 { "no".into() } else { found.to_string() }
 }
 
-/// Integers of a range.
-fn between(least: i128, most: i128) -> String {
+/// Numbers of a range.
+fn between(least: u64, most: u64) -> String {
     if least == most { least.to_string() } else { format!("from {least} to {most}") }
 }
 
@@ -303,8 +303,8 @@ mod tests {
                 Mismatch::Lengths { what: "arrays", found: vec![1, 2] },
                 "arrays have the lengths [1, 2]: they must be equally long",
             ),
-            (Mismatch::range("a base", 9, [2, 4]), "a base is 9, and must be from 2 to 4"),
-            (Mismatch::range("a base", 9, [4, 4]), "a base is 9, and must be 4"),
+            (Mismatch::range("a base", 9u32, [2u32, 4]), "a base is 9, and must be from 2 to 4"),
+            (Mismatch::range("a base", 9u32, [4u32, 4]), "a base is 9, and must be 4"),
             (Mismatch::index("a slot", 3, 3), "a slot is 3, and must be from 0 to 2"),
             (
                 Mismatch::real("a step", -1.0, "it must be above 0"),

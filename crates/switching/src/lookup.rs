@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) fn step(interval: &Range<f64>, bits: u32) -> Result<f64> {
     let width = interval.end - interval.start;
     if bits >= 32 {
-        return error::mismatch(Mismatch::range("log2 of the number of points", bits, [0, 31]));
+        return error::mismatch(Mismatch::range("log2 of the number of points", bits, [0u32, 31]));
     }
     if width.is_finite() && width > 0.0 {
         return Ok(width * libm::exp2(-f64::from(bits)));

@@ -180,7 +180,7 @@ impl<'s> WireSwitch<'s> {
         let (low, high) = x.range();
         if !(1..=11).contains(&bits) {
             let what = "the number of bits of messages";
-            return error::mismatch(Mismatch::range(what, bits, [1, 11]));
+            return error::mismatch(Mismatch::range(what, bits, [1u32, 11]));
         }
         if low < 0 || high >= 1 << bits {
             let (what, allowed) = (format!("messages of {bits} bits"), (0, (1 << bits) - 1));

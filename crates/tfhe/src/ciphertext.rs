@@ -258,10 +258,10 @@ impl LweCiphertexts {
                 Ok(self.with_words(self.log2_modulus, words.to_vec()))
             }
             _ => {
-                let len = self.len() as i128;
-                let (place, found, least, most) = match range.start as i128 {
-                    start if start < len => ("end", range.end as i128, start + 1, len),
-                    start => ("start", start, 0, len - 1),
+                let len = self.len() as u64;
+                let (place, found, least, most) = match range.start as u64 {
+                    start if start < len => ("end", range.end as u64, start + 1, len),
+                    start => ("start", start, 0, len.saturating_sub(1)),
                 };
                 let what = format!("the {place} of ciphertexts {range:?} of a batch of {len}");
                 error::mismatch(Mismatch::range(what, found, [least, most]))

@@ -158,7 +158,7 @@ impl ServerKey {
     pub fn reach(&self, modulus: u32, order: u32) -> Result<u32> {
         self.check_modulus(modulus)?;
         if !(1..=2).contains(&order) {
-            return error::mismatch(Mismatch::range("the order of tables", order, [1, 2]));
+            return error::mismatch(Mismatch::range("the order of tables", order, [1u32, 2]));
         }
         let levels = crate::table::levels(modulus, order);
         if levels > self.set.table_levels() {

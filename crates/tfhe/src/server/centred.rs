@@ -53,12 +53,10 @@ impl CentredTable {
         }
         let most = 4i32 << bits;
         if constant.abs() > most {
-            let what = "the constant of a centred table";
-            return error::mismatch(Mismatch::range(what, constant, [-most, most]));
+            return out_of_range("constants of a centred table", constant, most);
         }
         if let Some(value) = values.iter().find(|v| v.abs() > most) {
-            let what = "a value of a centred table";
-            return error::mismatch(Mismatch::range(what, *value, [-most, most]));
+            return out_of_range("values of a centred table", *value, most);
         }
         if let Some(value) = values.iter().find(|v| !fits(**v)) {
             return error::mismatch(Mismatch::unlike(
@@ -219,6 +217,12 @@ impl ServerKey {
     }
 }
 
+/// `found` is larger than `most` in magnitude.
+fn out_of_range<T>(what: &str, found: i32, most: i32) -> Result<T> {
+    let (found, most) = (i64::from(found), i64::from(most));
+    error::mismatch(Mismatch::numbers(what, (found, found), (-most, most), ""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,7 +236,7 @@ mod tests {
             (vec![0; 3], 0, "3 values"),
             (vec![0; 4096], 0, "4096 values"),
             (vec![0, 18], 0, "-8 to 8"),
-            (vec![0, 2], 10, "is 10, and must be from -8 to 8"),
+            (vec![0, 2], 10, "constants of a centred table must be from -8 to 8"),
             (vec![0, 1], 0, "both must be even"),
         ] {
             let error = CentredTable::new(values, constant).expect_err(part).to_string();

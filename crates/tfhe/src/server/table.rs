@@ -53,7 +53,7 @@ impl LookUpTable {
         for (side, bits) in [("input", input_bits), ("output", output_bits)] {
             if !(1..=11).contains(&bits) {
                 let what = format!("the number of {side} bits of a table");
-                return error::mismatch(Mismatch::range(what, bits, [1, 11]));
+                return error::mismatch(Mismatch::range(what, bits, [1u32, 11]));
             }
         }
         let values: Vec<u64> = (0..1 << input_bits).map(f).collect();
