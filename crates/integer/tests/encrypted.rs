@@ -384,7 +384,10 @@ fn what_does_not_fit_is_refused() {
     let (mut bytes, own) = (digits.to_bytes().expect("small"), digits.ciphertexts().to_bytes());
     bytes.truncate(bytes.len() - own.expect("small").len());
     bytes.extend(narrow.to_bytes().expect("small"));
-    refused(Encrypted::<FheUint<4>>::from_bytes(&bytes), "8 fill the circle");
+    refused(
+        Encrypted::<FheUint<4>>::from_bytes(&bytes),
+        "these ciphertexts are messages of 2 bits",
+    );
     let down = t.integers.download(&x.add(&x).expect("alike")).expect("its own");
     assert_eq!(down.ciphertexts().plaintext_modulus(), Some(32));
     for (set, part) in [("INSECURE_TOY", "norm 3"), ("INSECURE_INTEGERS_R2", "packing 1")] {

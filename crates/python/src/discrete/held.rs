@@ -3,8 +3,7 @@
 use crate::errors::{Failure, Outcome};
 use crate::integer::kind::{Element, Kind, Plain, for_kind};
 use crate::integer::operation::{
-    Binary, Count, Move, Typed, Unary, condition_operations, not_of_conditions, number_operations,
-    own,
+    Binary, Move, Typed, Unary, condition_operations, not_of_conditions, number_operations, own,
 };
 use girih::discrete::{
     ClientKey, EncryptedNumbers, FheBool, FheInt, FheUint, Integers, PublicKey, ServerKey,

@@ -2,8 +2,7 @@
 
 use super::kind::{Element, Kind, Plain, for_kind};
 use super::operation::{
-    Binary, Count, Move, Typed, Unary, condition_operations, not_of_conditions, number_operations,
-    own,
+    Binary, Move, Typed, Unary, condition_operations, not_of_conditions, number_operations, own,
 };
 use crate::errors::{Failure, Outcome};
 use crate::tfhe::gather;
