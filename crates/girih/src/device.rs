@@ -22,6 +22,17 @@ pub const DEVICE_VARIABLE: &str = "GIRIH_DEVICE";
 /// What joins the names of several devices.
 const JOINERS: [char; 2] = ['+', ','];
 
+/// Has CUDA devices look for kernels that were compiled ahead in `folder`, where the environment
+/// variable `GIRIH_KERNELS` names no other: for packages that carry some beside this library, as
+/// wheels of Python do. `cargo xtask kernels --bundle` fills such folders. What is of another
+/// version is left aside, and progress hears of it; a build without CUDA needs none.
+pub fn kernels_in(folder: impl Into<std::path::PathBuf>) {
+    #[cfg(feature = "cuda")]
+    girih_cuda::look_in(folder);
+    #[cfg(not(feature = "cuda"))]
+    drop(folder.into());
+}
+
 /// One opened device. Cloning shares it.
 #[derive(Clone)]
 pub struct Device {

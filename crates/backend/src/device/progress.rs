@@ -1,5 +1,7 @@
 //! How long work says how far it has come.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
 /// Hears how far long work has come. Called from any thread.
 pub trait Progress: Sync {
     /// `done` of `total` units of `what` are finished.
@@ -16,4 +18,71 @@ pub struct NoProgress;
 
 impl Progress for NoProgress {
     fn report(&self, _: &str, _: usize, _: usize) {}
+}
+
+/// Units of one kind of work that threads finish in any order, counted for whoever listens.
+///
+/// A report that unwinds, as that of a caller who was interrupted, ends all the work: threads ask
+/// [`Units::is_over`] before they begin another unit, and whoever waits for them unwinds as well.
+pub struct Units<'a> {
+    progress: &'a dyn Progress,
+    what: &'a str,
+    total: usize,
+    done: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+impl<'a> Units<'a> {
+    /// `total` units of `what`, none of which is done.
+    pub fn new(progress: &'a dyn Progress, what: &'a str, total: usize) -> Self {
+        let (done, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Self { progress, what, total, done, is_over }
+    }
+
+    /// Whether a report has unwound: what is made now is dropped.
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Another unit is done.
+    pub fn done(&self) {
+        struct Unwinds<'a>(&'a AtomicBool);
+        impl Drop for Unwinds<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        let unwinds = Unwinds(&self.is_over);
+        self.progress.report(self.what, done, self.total);
+        std::mem::forget(unwinds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    /// Unwinds at the third report.
+    struct Enough;
+
+    impl Progress for Enough {
+        fn report(&self, what: &str, done: usize, total: usize) {
+            assert_eq!((what, total), ("rows", 5));
+            if done == 3 {
+                resume_unwind(Box::new(()));
+            }
+        }
+    }
+
+    #[test]
+    fn work_is_over_once_a_report_unwinds() {
+        let units = Units::new(&Enough, "rows", 5);
+        units.done();
+        units.done();
+        assert!(!units.is_over());
+        assert!(catch_unwind(AssertUnwindSafe(|| units.done())).is_err());
+        assert!(units.is_over());
+    }
 }

@@ -112,10 +112,18 @@ class Model:
     # The server
 
     def server(
-        self, keys: ckks.EvaluationKeys, device: str | None = None, *, progress: Any = None
+        self, keys: ckks.EvaluationKeys | ckks.ClientKey, device: str | None = None, *,
+        progress: Any = None,
     ) -> ckks.ServerKey:
         """The client's keys on a device, as models want them: ranges are those of the calibration,
-        where bounds of any weights and inputs would refuse sums that stay small."""
+        where bounds of any weights and inputs would refuse sums that stay small.
+
+        Of a client key they are made while they are loaded, for who computes on data of their own.
+        """  # fmt: skip
+        if isinstance(keys, ckks.ClientKey):
+            self.client._check_key(keys)
+            wanted = self.client.wanted()
+            return keys.server_key(device, **wanted, may_wrap=True, progress=progress)
         if not isinstance(keys, ckks.EvaluationKeys):
             raise TypeError(f"girih.ckks.EvaluationKeys are needed, not {type(keys).__name__}")
         if keys.parameters != self.parameters:
