@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions,
     NoProgress, PlanReport, PlanRequest, PlanSource, PlanValue, Preparation, PreparationTime,
-    Progress, ShapeError, Transform, TunedPlan, TunedPlans, preparation_times,
+    Progress, ShapeError, Steps, Transform, TunedPlan, TunedPlans, preparation_times,
 };
 
 #[cfg(all(feature = "terminal", not(target_arch = "wasm32")))]

@@ -28,7 +28,7 @@ pub use preparation::{
     Preparation, PreparationTime, Preparing, preparation_times, preparations_running, preparing,
 };
 pub use private::{new_private_folder, private_folder};
-pub use progress::{NoProgress, Progress, Units};
+pub use progress::{NoProgress, Progress, Steps, Units};
 pub use report::{PlanReport, PlanValue};
 pub use specialise::{SPECIALISE, Specialise};
 pub(crate) use split_mix::SplitMix64;

@@ -255,16 +255,16 @@ impl<'a> Recipe<'a> {
 }
 
 impl SwitchingKey {
-    /// Makes the key of a recipe with limbs at `positions`, on all threads; `limbs` hears of each
+    /// Makes the key of a recipe with limbs at `positions`, on all threads; `made` hears of each
     /// limb.
     pub(super) fn generate(
         recipe: &Recipe<'_>,
         positions: &[usize],
-        limbs: &Units<'_>,
+        made: &Units<'_>,
     ) -> Result<Self> {
         let (set, range) = (recipe.host.set(), recipe.range);
         let (degree, digits) = (set.degree(), range.digits(set));
-        if limbs.is_over() {
+        if made.is_over() {
             return Ok(Self { range, seed: recipe.fresh.masks, bodies: Vec::new() });
         }
         let errors: Vec<_> =
@@ -276,17 +276,17 @@ impl SwitchingKey {
             limbs[index % positions.len()].push(limb);
         }
         limbs.into_par_iter().zip(positions).for_each(|(rows, &position)| {
-            if limbs.is_over() {
+            if made.is_over() {
                 return;
             }
             let target = recipe.target(position);
             let mut scratch = Scratch::new(degree);
             for ((digit, errors), body) in digits.clone().zip(&errors).zip(rows) {
-                if limbs.is_over() {
+                if made.is_over() {
                     break;
                 }
                 recipe.body((digit, position), errors, &target, &mut scratch, body);
-                limbs.done();
+                made.done();
             }
         });
         Ok(Self { range, seed: recipe.fresh.masks, bodies })

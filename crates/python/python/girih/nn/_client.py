@@ -56,9 +56,9 @@ class ClientPart:
         """The evaluation keys that the model needs, which are public: for its rotations, each up
         to the level where it is used, for products, and for bootstrappings."""
         self._check_key(client)
-        return client.evaluation_keys(**self.wanted(), progress=progress)
+        return client.evaluation_keys(**self._wanted(), progress=progress)
 
-    def wanted(self) -> dict[str, Any]:
+    def _wanted(self) -> dict[str, Any]:
         """What the keys are for, as `evaluation_keys` of a client key takes it."""
         return {
             "rotations": self.rotations,

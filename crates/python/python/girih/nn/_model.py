@@ -122,7 +122,7 @@ class Model:
         """  # fmt: skip
         if isinstance(keys, ckks.ClientKey):
             self.client._check_key(keys)
-            wanted = self.client.wanted()
+            wanted = self.client._wanted()
             return keys.server_key(device, **wanted, may_wrap=True, progress=progress)
         if not isinstance(keys, ckks.EvaluationKeys):
             raise TypeError(f"girih.ckks.EvaluationKeys are needed, not {type(keys).__name__}")
@@ -144,8 +144,12 @@ class Model:
             made = Prepared(server, self.program, self.placed, part.rows, part.slots)
             self._prepared[:] = [made]
 
-    def run(self, server: ckks.ServerKey, encrypted: ckks.Ciphertexts) -> ckks.Ciphertexts:
-        """Computes the model of encrypted inputs: what `decrypt` reads."""
+    def run(
+        self, server: ckks.ServerKey, encrypted: ckks.Ciphertexts, *, progress: Any = None
+    ) -> ckks.Ciphertexts:
+        """Computes the model of encrypted inputs: what `decrypt` reads. `progress` hears of its
+        steps, all of which are counted before the first; a GPU may still be at those that are
+        done."""
         if not isinstance(encrypted, ckks.Ciphertexts):
             raise TypeError(f"girih.ckks.Ciphertexts are needed, not {type(encrypted).__name__}")
         self.prepare(server)
@@ -160,7 +164,7 @@ class Model:
         if encrypted.device is None:
             encrypted = server.upload(encrypted)
         parts = [encrypted[:, at] for at in range(part.parts)] if part.parts > 1 else [encrypted]
-        return self._prepared[0].run(parts)
+        return self._prepared[0].run(parts, progress)
 
     # In the clear
 
