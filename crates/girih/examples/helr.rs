@@ -261,7 +261,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         outputs.iter().map(|x| x.with_magnitude(1.0)).collect::<girih::ckks::Result<Vec<_>>>()
     };
     let bar = TerminalProgress::new();
-    let progress = girih::device::Steps::begin(&bar, "iterations", iterations);
+    let progress = girih::device::Steps::begin(&bar, "iterations", iterations.into());
     for (t, rate) in rates(iterations).into_iter().enumerate() {
         let (z, mirrored) = (&z[t % z.len()], &mirrored[t % z.len()]);
         let mut factor = 1.0;

@@ -127,7 +127,8 @@ mod tests {
             _ => Ok(()),
         };
         let failed = flow(&limbs, 4, |limb| limb.1, counted, send, |_| ());
-        assert_eq!(failed.expect_err("it is full"), BackendError::InvalidRequest("full".into()));
+        let error = failed.expect_err("it is full").to_string();
+        assert!(error.contains("full"), "{error}");
         assert!(made.into_inner() <= 6, "nothing is made that nobody takes");
     }
 }
