@@ -197,12 +197,16 @@ impl Evaluator<'_> {
     /// What the network's head leaves for each ciphertext of images.
     fn run(&mut self, images: &Ciphertexts) -> girih::ckks::Result<Ciphertexts> {
         let (mut before, mut x) = (images.clone(), images.clone());
-        for (i, layer) in self.plan.network.layers().into_iter().enumerate() {
+        let layers = self.plan.network.layers();
+        let bar = TerminalProgress::new();
+        let progress = girih::device::Steps::begin(&bar, "layers", layers.len());
+        for (i, layer) in layers.into_iter().enumerate() {
             let inputs: &[_] = if layer.beside == Beside::Nothing { &[&x] } else { &[&x, &before] };
             let y = self.steps.again(PARTS[0], &layer_name(i), inputs)?.remove(0);
             let y = y.with_magnitude(1.0)?;
             let y = if y.level() < self.levels.relu { self.refresh(&y)? } else { y };
             (before, x) = (x, self.activate(&y)?);
+            progress.done();
         }
         Ok(self.steps.again(PARTS[0], HEAD, &[&x])?.remove(0))
     }

@@ -66,13 +66,13 @@ class Keys:
     def server(self) -> ckks.ServerKey:
         """All keys on the device."""
         if self._server is None:
-            keys = self.client.evaluation_keys(
+            # Orion declares no bounds of values, and composes no rotations itself.
+            self._server = self.client.server_key(
+                self._device,
                 rotations=sorted(self._rotations),
                 bootstrapping=self.parameters.slots if self._bootstraps else None,
                 level=self._level,
-            )
-            # Orion declares no bounds of values, and composes no rotations itself.
-            self._server = ckks.ServerKey(
-                keys, self._device, may_wrap=True, compose_rotations=True
+                may_wrap=True,
+                compose_rotations=True,
             )
         return self._server
