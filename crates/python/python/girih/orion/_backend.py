@@ -23,6 +23,11 @@ class Backend(Values):
         """Rotations by powers of two are for sums, and compose all others."""
         self._keys.want_rotations(1 << i for i in range(self.slots.bit_length() - 1))
 
+    def settle(self) -> int:
+        """Waits until the device has all kernels that it keeps, where it begins with others while
+        these are compiled; how many it waited for. No function of Orion's."""
+        return self._keys.server.settle()
+
     def AddRotationKey(self, amount: int) -> None:
         self._keys.want_rotations([amount])
 
