@@ -145,7 +145,10 @@ class Backend(Values):
     def _times_plain(self, x: int, plain: int, new: bool) -> int:
         by = self._plain[plain]
         return self._product(
-            x, by.scale, lambda held: node("times_vector", (held.node,), by.vector, "a product"), new
+            x,
+            by.scale,
+            lambda held: node("times_vector", (held.node,), by.vector, "a product"),
+            new,
         )
 
     def MulPlaintext(self, x: int, plain: int) -> int:

@@ -40,27 +40,30 @@ def whole_multiple(vector: ckks.Ciphertexts, factor: int) -> ckks.Ciphertexts:
 def _computed(op: Op, x: list[ckks.Ciphertexts], begins: int) -> ckks.Ciphertexts:
     """An operation of vectors of the level where it begins."""
     first, value = x[0], op.value
+    found: ckks.Ciphertexts
     if op.kind == "rotate":
-        return first.rotate(value)
-    if op.kind == "plus":
-        return first + value
-    if op.kind == "plus_vector":
-        return first + value.values
-    if op.kind == "times":
-        return whole_multiple(first, value) if isinstance(value, int) else first * value
-    if op.kind == "times_vector":
-        return first * value.values
-    if op.kind == "add":
-        return first + x[1]
-    if op.kind == "subtract":
-        return first - x[1]
-    if op.kind == "product":
-        return first.square() if first is x[1] else first * x[1]
-    if op.kind == "polynomial":
-        return first.polynomial(value.polynomial)
-    if op.kind == "zero":
-        return (first * 0).adjust(begins - 1)
-    raise errors.InternalError(f"{op.kind} is no operation of a recording")
+        found = first.rotate(value)
+    elif op.kind == "plus":
+        found = first + value
+    elif op.kind == "plus_vector":
+        found = first + value.values
+    elif op.kind == "times":
+        found = whole_multiple(first, value) if isinstance(value, int) else first * value
+    elif op.kind == "times_vector":
+        found = first * value.values
+    elif op.kind == "add":
+        found = first + x[1]
+    elif op.kind == "subtract":
+        found = first - x[1]
+    elif op.kind == "product":
+        found = first.square() if first is x[1] else first * x[1]
+    elif op.kind == "polynomial":
+        found = first.polynomial(value.polynomial)
+    elif op.kind == "zero":
+        found = (first * 0).adjust(begins - 1)
+    else:
+        raise errors.InternalError(f"{op.kind} is no operation of a recording")
+    return found
 
 
 def _key(value: Any) -> Hashable:

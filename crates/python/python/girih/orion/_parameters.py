@@ -6,8 +6,8 @@ from typing import Any
 
 from .. import _sets, ckks, errors
 
-#: Sets that are tried first, by log2 of the scale. They are as precise for any slots, so that values
-#: can be bootstrapped wherever they are small, and bootstrap faster for each level that they give.
+#: Sets that are tried first, by log2 of the scale: they are as precise whatever the slots are, so
+#: that values can be bootstrapped wherever they are small.
 _FIRST = {40: ["CKKS_D40_30BIT_14_STC_FIRST"]}
 
 #: Level 0 has at least so many bits beyond the scale.

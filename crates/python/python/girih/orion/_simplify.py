@@ -174,7 +174,8 @@ def _used(ops: list[Op]) -> list[Op]:
     for i in reversed(range(len(ops))):
         for source in ops[i].sources if wanted[i] else ():
             wanted[source] = True
-    places, kept = {}, []
+    places: dict[int, int] = {}
+    kept: list[Op] = []
     for i, op in enumerate(ops):
         # Inputs and results keep their places: whoever runs the plan has them in this order.
         if wanted[i] or op.level is not None:
