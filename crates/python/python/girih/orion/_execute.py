@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import ckks, errors
-from ._graph import WHOLE, Polynomial, Transform, Vector
+from ._graph import WHOLE, Transform, key_of
 from ._plan import Placed
 from ._simplify import Op
 
@@ -64,14 +64,6 @@ def _computed(op: Op, x: list[ckks.Ciphertexts], begins: int) -> ckks.Ciphertext
     else:
         raise errors.InternalError(f"{op.kind} is no operation of a recording")
     return found
-
-
-def _key(value: Any) -> Hashable:
-    if isinstance(value, Vector):
-        return value.digest
-    if isinstance(value, Polynomial):
-        return value.is_chebyshev, value.coefficients
-    return value  # type: ignore[no-any-return]
 
 
 class Execution:
@@ -153,7 +145,7 @@ class Execution:
         parts = [
             (
                 self._ops[i].kind,
-                _key(self._ops[i].value),
+                key_of(self._ops[i].value),
                 tuple(names[self._value(s)] for s in self._ops[i].sources),
                 self._begins(i),
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,6 +110,15 @@ class Node:
     def become(self, vector: ckks.Ciphertexts) -> None:
         """Takes what was computed, and forgets how."""
         self.kind, self.sources, self.value, self.vector = "input", (), None, vector
+
+
+def key_of(value: Any) -> Hashable:
+    """What values that do the same have in common."""
+    if isinstance(value, Vector):
+        return value.digest
+    if isinstance(value, Polynomial):
+        return value.is_chebyshev, value.coefficients
+    return value  # type: ignore[no-any-return]
 
 
 def takes(kind: str, value: Any) -> int:

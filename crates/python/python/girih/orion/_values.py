@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .. import ckks, errors
 from ._execute import Execution
-from ._graph import Node, Polynomial, Transform, Vector, in_order, node, number
+from ._graph import Node, Polynomial, Transform, Vector, in_order, key_of, node
 from ._keys import Keys
 from ._parameters import parameters as set_of
 from ._plan import place
@@ -138,7 +138,7 @@ class Values:
         key = tuple(
             (
                 at.kind,
-                at.value.digest if isinstance(at.value, Vector) else at.value,
+                key_of(at.value),
                 tuple(places[id(source)] for source in at.sources),
                 at.level,
                 id(at) in asked,
