@@ -175,6 +175,80 @@ def polynomial(coefficients):
     return _graph.Polynomial(made, tuple(coefficients), True)
 
 
+def evaluated(ops, x):
+    """What operations give in the clear: the results."""
+    values = []
+    for op in ops:
+        of = [values[source] for source in op.sources]
+        if op.kind == "input":
+            made = x
+        elif op.kind == "polynomial":
+            made = np.polynomial.Chebyshev(op.value.coefficients)(of[0])
+        elif op.kind == "map":
+            made = 0.5 * (of[0] * op.value.reads)[::-1] + of[0][0]
+        elif op.kind == "bootstrap":
+            made = of[0]
+        elif op.kind == "rotate":
+            made = np.roll(of[0], -op.value)
+        elif op.kind in ("plus", "plus_vector"):
+            made = of[0] + getattr(op.value, "values", op.value)
+        elif op.kind in ("times", "times_vector"):
+            made = of[0] * getattr(op.value, "values", op.value)
+        else:
+            made = {"add": np.add, "subtract": np.subtract, "product": np.multiply}[op.kind](*of)
+        values.append(made)
+    asked = [op.kind != "input" and op.level is not None for op in ops]
+    return [value for value, is_asked in zip(values, asked, strict=True) if is_asked]
+
+
+def random_nodes(rng):
+    """Operations in any order, of those before."""
+    half = SLOTS // 2
+    nodes = [_graph.Node("input", (), None, 1000)]
+    for _ in range(40):
+        x = nodes[-1] if rng.random() < 0.7 else nodes[rng.integers(len(nodes))]
+        kind = rng.choice([
+            "times", "plus", "times_vector", "plus_vector", "polynomial", "map", "bootstrap",
+            "halves", "add", "subtract", "product", "rotate",
+        ])  # fmt: skip
+        value, sources = None, (x,)
+        if kind == "times":
+            value = _graph.number(float(rng.choice([0.5, 0.75, 2, -1, 1.25, 0.1])))
+        elif kind == "plus":
+            value = float(rng.choice([0.0, 0.25]))
+        elif kind in ("times_vector", "plus_vector"):
+            value = masked(float(rng.choice([0.5, 1.0])))
+        elif kind == "polynomial":
+            value = polynomial([0.25, 0.5, 0.125])
+        elif kind == "map":
+            read = (np.arange(SLOTS) < half) & (np.arange(SLOTS) > rng.integers(-1, 3))
+            value = _graph.Transform(None, 1000, (0, 1), read | (np.arange(SLOTS) == 0))
+        elif kind == "rotate":
+            value = int(rng.integers(1, SLOTS))
+        elif kind == "halves":
+            kind, sources = "add", (x, step("rotate", x, value=half))
+        elif kind in ("add", "subtract", "product"):
+            sources = (x, nodes[rng.integers(len(nodes))])
+        nodes.append(_graph.node(kind, sources, value, kind))
+    return nodes
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_simplified_gives_the_same(seed):
+    rng = np.random.default_rng(seed)
+    made = random_nodes(rng)
+    roots = [made[-1], made[rng.integers(1, len(made))]]
+    nodes = _graph.in_order(roots)
+    ops = _simplify.ops_of(nodes, roots)
+    x = rng.uniform(-0.1, 0.1, SLOTS)
+    expected = evaluated(ops, x)
+    simple = _simplify.simplified(ops, SLOTS)
+    found = evaluated(simple, x)
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        assert np.allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max())
+
+
 def masked(value):
     return _graph.Vector(np.repeat([value, 0.0], SLOTS // 2))
 

@@ -48,8 +48,20 @@ class Vector:
         same = found.size > 0 and bool((found == found[0]).all())
         return float(found[0]) if same else None
 
+    @functools.cached_property
+    def period(self) -> int:
+        """After how many slots it repeats."""
+        found = len(self.values)
+        while found > 1 and bool((self.values[: found // 2] == self.values[found // 2 : found]).all()):
+            found //= 2
+        return found
+
     def times(self, factor: float) -> Vector:
         return Vector(self.values * factor)
+
+    def repeated(self, period: int) -> Vector:
+        """Its first slots, again and again."""
+        return Vector(np.tile(self.values[:period], len(self.values) // period))
 
 
 @dataclass(eq=False)
@@ -60,6 +72,13 @@ class Polynomial:
     coefficients: tuple[float, ...]
     #: Whether coefficients are of Chebyshev polynomials: then arguments lie in [-1, 1].
     is_chebyshev: bool
+
+    def times(self, factor: float) -> Polynomial:
+        scaled = tuple(c * factor for c in self.coefficients)
+        make = (
+            ckks.Polynomial.from_chebyshev if self.is_chebyshev else ckks.Polynomial.from_powers
+        )
+        return Polynomial(make(list(scaled), (-1, 1)), scaled, self.is_chebyshev)
 
     @functools.cached_property
     def largest(self) -> float:

@@ -8,7 +8,7 @@ from .. import _sets, ckks, errors
 
 #: Sets that are tried first, by log2 of the scale: they are as precise whatever the slots are, so
 #: that values can be bootstrapped wherever they are small.
-_FIRST = {40: ["CKKS_D40_30BIT_14_STC_FIRST"]}
+_FIRST = {40: ["CKKS_D40_30BIT_LOW_STC_FIRST", "CKKS_D40_30BIT_14_STC_FIRST"]}
 
 #: Level 0 has at least so many bits beyond the scale.
 _HEADROOM = 10.0

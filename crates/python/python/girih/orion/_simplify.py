@@ -3,8 +3,9 @@
 Orion multiplies values before a bootstrapping, so that they lie in [-1, 1], and after it by what
 undoes that, and activations begin with such products too. A product with a number moves towards its
 source, past sums with numbers and past bootstrappings where values stay in [-1, 1], until it meets
-another, with which it is one. A product that only zeroes slots goes where no slot that is
-read later depends on them, and where all of them are known to be small.
+another, with which it is one. Past sums and linear maps it moves if it becomes part of a polynomial
+there. A product that only zeroes slots goes where no slot that is read later depends on them, and
+where all of them are known to be small, or known to be copies of others.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from ._graph import Node, Vector, number, takes
 REACH = 1.1
 #: A product that moves before a bootstrapping makes values smaller by this at least: a bit is lost.
 _LEAST = 0.5
+#: What a polynomial is multiplied by in the place of later values: two bits are lost at most, and
+#: values stay far below the room that they have.
+_SCALES = (0.25, 16.0)
 
 
 @dataclass
@@ -146,10 +150,132 @@ def _is_needless(op: Op, reach: float, read: NDArray[np.bool_]) -> bool:
     )
 
 
+def _periods(ops: list[Op], slots: int) -> list[int]:
+    """After how many slots each value repeats."""
+    found = [slots] * len(ops)
+    for i, op in enumerate(ops):
+        of = [found[source] for source in op.sources]
+        if op.kind in ("plus", "times", "rotate", "polynomial", "bootstrap", "zero"):
+            found[i] = of[0]
+        elif op.kind in ("add", "subtract", "product"):
+            found[i] = max(of)
+            (one, other), rotated = op.sources, ops[op.sources[1]]
+            halves = rotated.kind == "rotate" and rotated.sources == [one]
+            if op.kind == "add" and halves and 2 * rotated.value == found[one]:
+                found[i] = rotated.value
+        elif op.kind in ("plus_vector", "times_vector"):
+            found[i] = max(op.value.period, of[0])
+    return found
+
+
+def _repeated(op: Op, period: int, read: NDArray[np.bool_]) -> Op | None:
+    """A sum or product of a value that repeats and of a vector that does not, with one that does:
+    where no slot is read that this changes."""
+    vector = op.value.repeated(period)
+    changed = vector.values != op.value.values
+    if not changed.any() or bool((changed & read).any()):
+        return None
+    if op.kind == "times_vector" and vector.factor is not None and vector.values.all():
+        return Op("times", op.sources, number(vector.factor), op.level)
+    return Op(op.kind, op.sources, vector, op.level)
+
+
+class _Scaling:
+    """Has an operation give a multiple of what it gave, by changes of what it is computed of."""
+
+    def __init__(self, ops: list[Op], readers: list[list[int]]) -> None:
+        self._ops, self._readers = ops, readers
+        #: Operations that are others now, and which of them give a multiple.
+        self.changed: dict[int, Op] = {}
+        self._multiples: set[int] = set()
+        #: Sources by operation and place, which are to be multiplied, and by what.
+        self._wanted: dict[tuple[int, int], float] = {}
+        self.polynomials = 0
+
+    def want(self, i: int, places: list[int], factor: float) -> None:
+        """Operation `i` is to read multiples at these places."""
+        self._wanted |= {(i, place): factor for place in places}
+        # Of a value and what is made of it, the latter first.
+        for source in sorted({self._ops[i].sources[place] for place in places}, reverse=True):
+            if source not in self._multiples:
+                self._multiply(source, factor)
+
+    def _multiply(self, i: int, factor: float) -> None:
+        """Multiplies the value of operation `i`, if all want that who read it, or are products with
+        numbers, which can become others."""
+        op = self._ops[i]
+        if i in self.changed or op.level is not None or op.kind in ("input", "bootstrap"):
+            return
+        others = []
+        for j in set(self._readers[i]):
+            reader = self._ops[j]
+            wanted = [self._wanted.get((j, at)) for at, s in enumerate(reader.sources) if s == i]
+            if all(each == factor for each in wanted):
+                continue
+            may = reader.kind == "times" and reader.takes > 0 and factor != 0
+            if j in self.changed or wanted != [None] or not may:
+                return
+            others.append(j)
+        value, places, own = op.value, list(range(len(op.sources))), factor
+        if op.kind == "polynomial":
+            if not _SCALES[0] <= abs(factor) <= _SCALES[1]:
+                return
+            self.polynomials += 1
+            value, places = value.times(factor), []
+        elif op.kind == "plus_vector":
+            value = value.times(factor)
+        elif op.kind == "plus":
+            value *= factor
+        elif op.kind == "times":
+            value, own = 1, factor * value
+        elif op.kind == "product":
+            if op.sources[0] == op.sources[1]:
+                return
+            places = [int(self._ops[op.sources[0]].kind != "polynomial")]
+        elif op.kind not in ("add", "subtract", "rotate", "map"):
+            return
+        self.changed[i] = Op(op.kind, op.sources, value)
+        self._multiples.add(i)
+        for j in others:
+            other = self._ops[j]
+            self.changed[j] = Op("times", other.sources, number(other.value / factor), other.level)
+        self.want(i, places, own)
+
+    def made(self) -> list[Op]:
+        """All operations, with products where a source could not be multiplied."""
+        places: list[int] = []
+        made: list[Op] = []
+        for i, old in enumerate(self._ops):
+            new = self.changed.get(i, old)
+            sources = [places[source] for source in new.sources]
+            for place, source in enumerate(new.sources):
+                factor = self._wanted.get((i, place))
+                if factor is not None and source not in self._multiples:
+                    made.append(Op("times", [sources[place]], number(factor)))
+                    sources[place] = len(made) - 1
+            places.append(len(made))
+            made.append(Op(new.kind, sources, new.value, new.level))
+        return made
+
+
+def _move_far(ops: list[Op], i: int, readers: list[list[int]]) -> list[Op] | None:
+    """The operations without product `i` with a number, if a polynomial before it can have it."""
+    scaling, op = _Scaling(ops, readers), ops[i]
+    scaling.changed[i] = Op("times", op.sources, 1, op.level)
+    scaling.want(i, [0], op.value)
+    return scaling.made() if scaling.polynomials else None
+
+
 def _pass(ops: list[Op], slots: int) -> bool:
     """Goes over all operations once; whether any changed."""
     readers, reach, read = users(ops), reaches(ops), _read(ops, slots)
+    period = _periods(ops, slots)
     for i, op in enumerate(ops):
+        if op.kind in ("times_vector", "plus_vector") and period[op.sources[0]] < slots:
+            repeated = _repeated(op, period[op.sources[0]], read[i])
+            if repeated is not None:
+                ops[i] = repeated
+                return True
         if op.kind == "times_vector" and _is_needless(op, reach[op.sources[0]], read[i]):
             ops[i] = Op("times", op.sources, number(op.value.factor), op.level)
             return True
@@ -164,6 +290,12 @@ def _pass(ops: list[Op], slots: int) -> bool:
             j = op.sources[0]
             if ops[j].kind == "times" and len(readers[j]) == 1 and ops[j].level is None:
                 ops[i] = Op("times_vector", ops[j].sources, op.value.times(ops[j].value), op.level)
+                return True
+    for i, op in enumerate(ops):
+        if op.kind == "times" and op.takes:
+            moved = _move_far(ops, i, readers)
+            if moved is not None:
+                ops[:] = moved
                 return True
     return False
 
