@@ -206,10 +206,10 @@ def random_nodes(rng):
     half = SLOTS // 2
     nodes = [_graph.Node("input", (), None, 1000)]
     for _ in range(40):
-        x = nodes[-1] if rng.random() < 0.7 else nodes[rng.integers(len(nodes))]
+        x = nodes[-1] if rng.random() < 0.7 else rng.choice(nodes[-4:])
         kind = rng.choice([
-            "times", "plus", "times_vector", "plus_vector", "polynomial", "map", "bootstrap",
-            "halves", "add", "subtract", "product", "rotate",
+            "times", "times", "plus", "times_vector", "plus_vector", "polynomial", "map", "bootstrap",
+            "halves", "add", "subtract", "product", "square", "rotate",
         ])  # fmt: skip
         value, sources = None, (x,)
         if kind == "times":
@@ -226,14 +226,17 @@ def random_nodes(rng):
         elif kind == "rotate":
             value = int(rng.integers(1, SLOTS))
         elif kind == "halves":
-            kind, sources = "add", (x, step("rotate", x, value=half))
+            by = half >> int(rng.integers(2))
+            kind, sources = "add", (x, step("rotate", x, value=by))
+        elif kind == "square":
+            kind, sources = "product", (x, x)
         elif kind in ("add", "subtract", "product"):
-            sources = (x, nodes[rng.integers(len(nodes))])
+            sources = (x, rng.choice(nodes[-6:]))
         nodes.append(_graph.node(kind, sources, value, kind))
     return nodes
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(300))
 def test_what_is_simplified_gives_the_same(seed):
     rng = np.random.default_rng(seed)
     made = random_nodes(rng)
@@ -247,6 +250,25 @@ def test_what_is_simplified_gives_the_same(seed):
     assert len(found) == len(expected)
     for a, b in zip(found, expected, strict=True):
         assert np.allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max())
+
+
+def test_a_product_becomes_part_of_a_polynomial_before_the_layer():
+    u = step("plus", inputs(9), value=0.25)
+    z = step("product", u, step("polynomial", u, value=polynomial([0.5, 0.5])))
+    z = step("times", z, value=5)
+    transform = _graph.Transform(None, 1000, (0,), np.ones(SLOTS, bool))
+    y = step("plus_vector", step("map", z, value=transform), value=masked(1.0))
+    y = step("times", y, value=0.5)
+    # A residual: read besides, and multiplied there.
+    y = step("product", y, step("times", z, value=0.1))
+    ops = _simplify.ops_of(_graph.in_order([y]), [y])
+    simple = _simplify.simplified(ops, SLOTS)
+    kinds = [op.kind for op in simple if op.takes]
+    assert sorted(kinds) == ["map", "polynomial", "product", "product", "times"]
+    (product,) = [op.value for op in simple if op.kind == "times"]
+    assert product == pytest.approx(0.2)
+    x = np.random.default_rng(1).uniform(-0.5, 0.5, SLOTS)
+    assert np.allclose(evaluated(simple, x), evaluated(ops, x), rtol=1e-9)
 
 
 def masked(value):

@@ -229,8 +229,6 @@ class _Scaling:
         elif op.kind == "times":
             value, own = 1, factor * value
         elif op.kind == "product":
-            if op.sources[0] == op.sources[1]:
-                return
             places = [int(self._ops[op.sources[0]].kind != "polynomial")]
         elif op.kind not in ("add", "subtract", "rotate", "map"):
             return
