@@ -517,9 +517,9 @@ fn secrets_go_to_sets_like_theirs_and_are_told_by_slot() {
     assert_eq!(under.glwe_secret(0), large.glwe_secret(0));
     let toy = client("INSECURE_TOY");
     for (name, part) in [
-        ("INSECURE_TOY_BINARY", "other secrets"),
-        ("INSECURE_TOY_ALL", "other dimensions"),
-        ("INSECURE_TOY_R2", "other dimensions"),
+        ("INSECURE_TOY_BINARY", "the kinds of their secrets"),
+        ("INSECURE_TOY_ALL", "the dimensions of their secrets"),
+        ("INSECURE_TOY_R2", "the dimensions of their secrets"),
     ] {
         let error = toy.under(&set(name)).expect_err(part).to_string();
         assert!(error.contains(part), "{error}");
@@ -530,7 +530,7 @@ fn secrets_go_to_sets_like_theirs_and_are_told_by_slot() {
     }
     assert_eq!(packed.secret_coefficients(0).expect("two slots").len(), 64);
     let error = packed.secret_coefficients(2).expect_err("two slots").to_string();
-    assert!(error.contains("slot 2") && error.contains("it has 2"), "{error}");
+    assert!(error.contains("is 2, and must be from 0 to 1"), "{error}");
     let torus = client("INSECURE_INTEGERS");
     assert_eq!(torus.secret_coefficients(0).expect("one slot"), torus.glwe_secret(0));
 }

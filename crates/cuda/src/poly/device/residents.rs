@@ -12,10 +12,6 @@ use girih_backend::{BackendError, Preparation, Progress, preparing};
 use girih_ring::{Modulus, Shoup};
 use rayon::prelude::*;
 
-/// Words of resident polynomials that the host makes at once: enough for every thread, however
-/// short limbs are, few enough for its memory. Rings of tests are small, and take many turns too.
-const WORDS_AT_ONCE: usize = if cfg!(feature = "emulation") { 16 << 10 } else { 16 << 20 };
-
 /// Bytes that are written in the queue of programs itself, which is quicker for a few.
 const LITTLE_BYTES: usize = 64 << 10;
 
@@ -150,7 +146,7 @@ impl CudaPoly {
             let send = |limbs: &[Made], words: &[u32]| self.send(limbs, words);
             flow(
                 &made,
-                WORDS_AT_ONCE,
+                self.knobs.resident_words,
                 |limb| limb.words,
                 make,
                 send,

@@ -35,7 +35,8 @@ class Keys:
 
     def set_client(self, client: ckks.ClientKey) -> None:
         """Takes another secret key, under which nothing made before can be used."""
-        self._client, self._server = client, None
+        self._unload()
+        self._client = client
 
     def want_rotations(self, rotations: Iterable[int]) -> None:
         """Asks for rotations to the left."""
@@ -57,6 +58,11 @@ class Keys:
             self._bootstraps = True
             self._unload()
 
+    @property
+    def bootstraps(self) -> bool:
+        """Whether bootstrappings were asked for."""
+        return self._bootstraps
+
     def _unload(self) -> None:
         if self._server is not None:
             self._moved()
@@ -69,9 +75,9 @@ class Keys:
             # Orion declares no bounds of values, and composes no rotations itself.
             self._server = self.client.server_key(
                 self._device,
-                rotations=sorted(self._rotations),
+                rotations=dict.fromkeys(sorted(self._rotations), self._level),
                 bootstrapping=self.parameters.slots if self._bootstraps else None,
-                level=self._level,
+                level=None if self._bootstraps else self._level,
                 may_wrap=True,
                 compose_rotations=True,
             )
