@@ -200,6 +200,8 @@ impl Evaluator<'_> {
     /// What the network's head leaves for each ciphertext of images.
     fn run(&mut self, images: &Ciphertexts) -> girih::ckks::Result<Ciphertexts> {
         let (mut before, mut x) = (images.clone(), images.clone());
+        let bar = TerminalProgress::new();
+        let progress = girih::device::Steps::begin(&bar, "layers", self.plan.layers());
         for i in 0..self.plan.layers() {
             let [first, beside] = self.plan.inputs(i);
             let inputs = [shared(&x, first)?, shared(&before, beside)?].concat();
@@ -208,6 +210,7 @@ impl Evaluator<'_> {
             let y = y.with_magnitude(1.0)?;
             let y = if y.level() < self.levels.relu { self.refresh(&y)? } else { y };
             (before, x) = (x, self.activate(&y)?);
+            progress.done();
         }
         Ok(self.steps.again(PARTS[0], HEAD, &[&x])?.remove(0))
     }
