@@ -84,13 +84,13 @@ class Keys:
         """All keys on the device."""
         if self._server is None:
             level = self._level if self._rotated is None else self._rotated
-            keys = self.client.evaluation_keys(
+            # Orion declares no bounds of values, and composes no rotations itself.
+            self._server = self.client.server_key(
+                self._device,
                 rotations=dict.fromkeys(sorted(self._rotations), level),
                 bootstrapping=self.parameters.slots if self._bootstraps else None,
                 level=None if self._bootstraps else self._level,
-            )
-            # Orion declares no bounds of values, and composes no rotations itself.
-            self._server = ckks.ServerKey(
-                keys, self._device, may_wrap=True, compose_rotations=True
+                may_wrap=True,
+                compose_rotations=True,
             )
         return self._server
