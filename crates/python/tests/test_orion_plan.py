@@ -334,3 +334,23 @@ def test_bootstrappings_are_where_they_cost_least():
             assert given >= of.level + op.takes, i
     with pytest.raises(errors.OutOfLevelsError, match="14 that there are"):
         _plan.place(ops, dataclasses.replace(rules, lowest=None))
+
+
+def test_where_too_few_ways_are_looked_at_orions_own_is_taken(monkeypatch):
+    on = backend()
+    layers = [Layer(on, seed) for seed in range(2)]
+    values = np.random.default_rng(7).uniform(-1, 1, SLOTS)
+    y, expected = on.Encrypt(on.Encode(values, 2, SCALE)), values
+    for layer in layers:
+        y, expected = layer.encrypted(y, 2), layer.clear(expected)
+    place = girih.orion._values.place
+
+    def none(ops, rules):
+        if not rules.as_asked:
+            raise errors.OutOfLevelsError("none was found")
+        return place(ops, rules)
+
+    monkeypatch.setattr(girih.orion._values, "place", none)
+    found = np.array(on.Decode(on.Decrypt(y)))[: SLOTS // 2]
+    assert np.abs(found - expected[: SLOTS // 2]).max() < 1e-4
+    assert on.bootstraps == 4

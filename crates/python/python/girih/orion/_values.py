@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -153,7 +153,13 @@ class Values:
             ops = ops_of(nodes, roots)
             if rules.anywhere:
                 ops = simplified(ops, self.slots)
-            self._plans[key] = Execution(ops, place(ops, rules), self.slots, self._offset)
+            try:
+                placed = place(ops, rules)
+            except errors.OutOfLevelsError:
+                # Of many values at once not all ways are looked at; Orion's own is one.
+                ops = ops_of(nodes, roots)
+                placed = place(ops, replace(rules, as_asked=True))
+            self._plans[key] = Execution(ops, placed, self.slots, self._offset)
             if len(self._plans) > _MOST_PLANS:
                 self._plans.pop(next(iter(self._plans)))
         return self._plans[key]
