@@ -172,7 +172,8 @@
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent,
 //! and [`TerminalProgress`] shows on a terminal what is done, and about how long the rest takes
-//! (feature `terminal`, on by default).
+//! (feature `terminal`, on by default). A program of one's own says with [`device::Steps`] how many
+//! steps it has before the first begins.
 
 pub mod circuit;
 pub mod ckks;

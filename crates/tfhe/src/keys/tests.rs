@@ -2,7 +2,8 @@
 
 use super::{ClientKey, EvaluationKeys, ExplicitKeys};
 use crate::{ErrorDistribution, ParameterSet};
-use girih_backend::{KeySource, NoProgress, SecretKind};
+use girih_backend::{KeySource, NoProgress, Progress, SecretKind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Insecure sets, one packing each, so that GD, MR and the torus, one and two words, k 1..3, both
 /// kinds of secret are all opened.
@@ -532,4 +533,29 @@ fn secrets_go_to_sets_like_theirs_and_are_told_by_slot() {
     assert!(error.contains("is 2, and must be from 0 to 1"), "{error}");
     let torus = client("INSECURE_INTEGERS");
     assert_eq!(torus.secret_coefficients(0).expect("one slot"), torus.glwe_secret(0));
+}
+
+/// Once a report has unwound, no thread makes another block than the one it is at.
+#[test]
+fn keys_that_nobody_waits_for_are_not_made() {
+    /// Unwinds at every report of one kind of work.
+    struct Enough(&'static str, AtomicUsize);
+    impl Progress for Enough {
+        fn report(&self, what: &str, _: usize, _: usize) {
+            if what == self.0 {
+                self.1.fetch_add(1, Ordering::Relaxed);
+                std::panic::resume_unwind(Box::new("enough"));
+            }
+        }
+    }
+    let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+    let client = ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("a toy");
+    let threads = rayon::current_num_threads();
+    for what in ["bootstrapping key", "key-switching key"] {
+        let enough = Enough(what, AtomicUsize::new(0));
+        let work = || EvaluationKeys::generate(&client, &enough).map(drop);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
+        let reports = enough.1.into_inner();
+        assert!((1..=threads).contains(&reports), "{what}: {reports} reports by {threads} threads");
+    }
 }
