@@ -168,7 +168,8 @@
 //!
 //! **Names**: each scheme has a prelude, [`tfhe::prelude`], [`ckks::prelude`] and
 //! [`discrete::prelude`]; a program of several schemes takes [`prelude`]. Every error becomes an
-//! [`Error`] by `?`; what does not fit is a [`Mismatch`] in all of them. What devices and schemes say to each other is the [`contract`].
+//! [`Error`] by `?`; what does not fit is a [`Mismatch`] in all of them. What devices and schemes
+//! say to each other is the [`contract`].
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent,
 //! and [`TerminalProgress`] shows on a terminal what is done, and about how long the rest takes
