@@ -17,6 +17,9 @@ pub struct PolyKnobs {
     /// Operands that are asked for before the transforms of their row are done;
     /// each takes eight registers.
     pub most_fetched: usize,
+    /// Whether sums that are formed under automorphisms ask for the operands of the next one while
+    /// they multiply those of one.
+    pub asks_ahead: bool,
     /// Whether eight warps share a row, not four, where its memory leaves room for fewer warps than
     /// a multiprocessor should hold.
     pub wide_teams: bool,
@@ -32,6 +35,9 @@ pub struct PolyKnobs {
     pub overlaps_launches: bool,
     /// When kernels of the shapes of one schedule are compiled.
     pub specialise: Specialise,
+    /// Words of resident polynomials that the host makes at once: enough for every thread, however
+    /// short limbs are, few enough for its memory.
+    pub resident_words: usize,
 }
 
 impl Default for PolyKnobs {
@@ -40,12 +46,14 @@ impl Default for PolyKnobs {
             lone_warps: 20,
             team_warps: 16,
             most_fetched: 10,
+            asks_ahead: false,
             wide_teams: true,
             most_products: 400,
             column_blocks: 2,
             small_blocks: 1,
             overlaps_launches: true,
             specialise: Specialise::default(),
+            resident_words: 16 << 20,
         }
     }
 }
@@ -53,10 +61,11 @@ impl Default for PolyKnobs {
 /// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
 type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
 
-const KNOBS: [Knob; 9] = [
+const KNOBS: [Knob; 11] = [
     ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
     ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
     ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
+    ("asks_ahead", 0..=1, |knobs, value| knobs.asks_ahead = value == 1),
     ("wide_teams", 0..=1, |knobs, value| knobs.wide_teams = value == 1),
     ("most_products", 0..=1 << 20, |knobs, value| knobs.most_products = value as usize),
     ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
@@ -66,6 +75,7 @@ const KNOBS: [Knob; 9] = [
     (SPECIALISE, 0..=2, |knobs, value| {
         knobs.specialise = Specialise::of_number(value).unwrap_or_default();
     }),
+    ("resident_words", 1..=1 << 30, |knobs, value| knobs.resident_words = value as usize),
 ];
 
 impl PolyKnobs {
@@ -99,6 +109,7 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
     let mut all = vec![own.clone()];
     for (name, values) in [
         ("most_fetched", &[4, 8][..]),
+        ("asks_ahead", &[1]),
         ("wide_teams", &[0]),
         ("team_warps", &[12, 20]),
         ("lone_warps", &[16, 24]),

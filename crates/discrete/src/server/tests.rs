@@ -301,8 +301,8 @@ fn what_does_not_fit_is_refused_in_words() {
     let count = server.set().numbers();
     let text = |error: crate::Error| error.to_string();
     let refused = |numbers: &[u32]| text(client.encrypt(numbers).expect_err("must be refused"));
-    assert!(refused(&vec![0; count + 1]).contains("holds 1 to 1024"));
-    assert!(refused(&[]).contains("holds 1 to 1024"));
+    assert!(refused(&vec![0; count + 1]).contains("there must be 1 to 1024"));
+    assert!(refused(&[]).contains("there must be 1 to 1024"));
     assert!(refused(&[1, 4]).contains("number 1 is 4: numbers must be below 4"));
     let table = |result: Result<Table>| text(result.expect_err("must be refused"));
     assert!(table(Table::new(33, |m| m)).contains("2 to 32 values"));
@@ -317,12 +317,15 @@ fn what_does_not_fit_is_refused_in_words() {
     let deep = Table::new(4, |m| m).and_then(|t| t.order(2));
     assert!(looked(&x, deep).contains("take 4 levels, and INSECURE_DISCRETE_1_N10 has 3"));
     let none = server.lookup(&x, &[]).expect_err("must be refused");
-    assert!(text(none).contains("a look-up has at least one"));
+    assert!(text(none).contains("no tables of a look-up"));
     let mixed = [&Table::new(4, |m| m).expect("one"), &Table::new(2, |m| m).expect("one")];
-    assert!(text(server.lookup(&x, &mixed).expect_err("two moduli")).contains("modulo 4 and 2"));
+    assert!(
+        text(server.lookup(&x, &mixed).expect_err("two moduli"))
+            .contains("a table modulo 4 and a table modulo 2")
+    );
     let gate = server.gate(Gate::And, &x, &bit).expect_err("no bits");
-    assert!(text(gate).contains("numbers from 0 to 3 where bits are needed"));
-    assert!(text(server.sum(&[], 1).expect_err("no terms")).contains("terms of a sum: 0"));
+    assert!(text(gate).contains("numbers from 0 to 3: bits must be from 0 to 1"));
+    assert!(text(server.sum(&[], 1).expect_err("no terms")).contains("no terms of a sum"));
     let far = server.sum(&[(i64::MAX, &x)], 0).expect_err("too large");
     assert!(text(far).contains("below 2^40"));
     let other = self::place(&named("INSECURE_DISCRETE_1_N10"), 9);

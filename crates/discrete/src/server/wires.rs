@@ -116,7 +116,7 @@ impl Wires {
     /// The same ciphertexts with so many numbers of each in use.
     ///
     /// # Errors
-    /// [`Error::Count`](crate::Error::Count) for none, or more than a ciphertext has.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for none, or more than a ciphertext has.
     pub fn of_numbers(self, numbers: usize) -> Result<Self> {
         check_numbers(&self.set, numbers)?;
         Ok(Self { numbers, ..self })

@@ -5,8 +5,9 @@ use super::operations::{MOST, State};
 use super::run::{Part, SIDE_BY_SIDE};
 use super::standard::Standard;
 use crate::engine::{Array, Form};
-use crate::{Result, error::mismatch};
+use crate::{Result, error, error::mismatch};
 use girih_discrete::{EncryptedNumbers, ServerKey, Table, Wires};
+use girih_rlwe::Mismatch;
 use std::collections::BTreeMap;
 
 /// What stands in a mask where a number is kept.
@@ -43,7 +44,7 @@ fn ways(elements: &[usize], numbers: usize) -> BTreeMap<Way, Vec<usize>> {
 /// The table that keeps a digit where a mask has [`KEPT`], and makes the rest 0.
 fn kept(standard: &Standard) -> Result<Table> {
     let Some((modulus, order)) = standard.reading(2 * KEPT - 1) else {
-        return mismatch("sums modulo 16");
+        return error::unsupported(standard.set(), "no look-up reads sums modulo 16");
     };
     let of = |m: i64| if (KEPT..=KEPT + MOST).contains(&m) { m - KEPT } else { 0 };
     let values: Vec<i64> = (0..i64::from(modulus)).map(of).collect();
@@ -64,9 +65,11 @@ pub(super) fn cleaned(
         }
     }
     if !wires.expected().is_within(clean) {
-        return mismatch(format!(
-            "{wires:?} with errors that look-ups do not remove: fresh ones have smaller errors"
-        ));
+        return mismatch(Mismatch::Form {
+            what: format!("{wires:?}"),
+            found: "with errors that look-ups do not remove".into(),
+            expected: "fresh ones have smaller errors".into(),
+        });
     }
     Ok(wires)
 }
@@ -85,7 +88,8 @@ fn chunk(array: &Array<ServerKey>, elements: &[usize]) -> Result<Vec<Wires>> {
         let part = &array.words[way.from / SIDE_BY_SIDE];
         let at = way.from % SIDE_BY_SIDE;
         let moved = unknown.iter().map(|&digit| {
-            let Some(wires) = &part.digits[digit] else { return mismatch("a digit is nowhere") };
+            let nowhere = || Mismatch::empty("ciphertexts of a digit");
+            let wires = part.digits[digit].as_ref().ok_or_else(nowhere)?;
             Ok(server.moved(&wires.select(at..at + 1)?, way.by, way.turns)?)
         });
         let moved = moved.collect::<Result<Vec<Wires>>>()?;
@@ -108,7 +112,7 @@ fn chunk(array: &Array<ServerKey>, elements: &[usize]) -> Result<Vec<Wires>> {
             };
             terms = terms.chunks(GROUP).map(sum).collect::<Result<_>>()?;
         }
-        let Some(wires) = terms.pop() else { return mismatch("no element") };
+        let Some(wires) = terms.pop() else { return mismatch(Mismatch::empty("elements to take")) };
         let wires = cleaned(server, standard, wires.within(0, most), most)?;
         digits.push(wires.of_numbers(elements.len())?);
     }
@@ -184,7 +188,7 @@ pub(super) fn constants(
         let digits = part.map(|range| Ok(Some(server.known(&columns[range], below)?)));
         let digits = digits.collect::<Result<Vec<_>>>()?;
         let like = digits.iter().flatten().next().cloned();
-        let Some(like) = like else { return mismatch("integers without digits") };
+        let Some(like) = like else { return mismatch(Mismatch::empty("digits of an integer")) };
         parts.push(Part { digits, like });
     }
     Ok((parts, vec![State::Clean(form.most().into()); form.digits]))

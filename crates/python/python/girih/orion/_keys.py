@@ -20,6 +20,8 @@ class Keys:
         self.parameters = parameters
         self._device = device
         self._level = level
+        #: The highest level of a rotation so far; None before the first.
+        self._rotated: int | None = None
         self._moved = moved
         self._client: ckks.ClientKey | None = None
         self._rotations: set[int] = set()
@@ -35,7 +37,8 @@ class Keys:
 
     def set_client(self, client: ckks.ClientKey) -> None:
         """Takes another secret key, under which nothing made before can be used."""
-        self._client, self._server = client, None
+        self._unload()
+        self._client = client
 
     def want_rotations(self, rotations: Iterable[int]) -> None:
         """Asks for rotations to the left."""
@@ -57,6 +60,20 @@ class Keys:
             self._bootstraps = True
             self._unload()
 
+    @property
+    def bootstraps(self) -> bool:
+        """Whether bootstrappings were asked for."""
+        return self._bootstraps
+
+    def want_level(self, level: int) -> None:
+        """Rotations reach this level. The first computation tells how far keys reach; if a later
+        one needs more, they reach as far as any can."""
+        if self._rotated is None:
+            self._rotated = level
+        elif level > self._rotated:
+            self._rotated = self._level
+            self._unload()
+
     def _unload(self) -> None:
         if self._server is not None:
             self._moved()
@@ -66,13 +83,14 @@ class Keys:
     def server(self) -> ckks.ServerKey:
         """All keys on the device."""
         if self._server is None:
-            keys = self.client.evaluation_keys(
-                rotations=sorted(self._rotations),
-                bootstrapping=self.parameters.slots if self._bootstraps else None,
-                level=self._level,
-            )
+            level = self._level if self._rotated is None else self._rotated
             # Orion declares no bounds of values, and composes no rotations itself.
-            self._server = ckks.ServerKey(
-                keys, self._device, may_wrap=True, compose_rotations=True
+            self._server = self.client.server_key(
+                self._device,
+                rotations=dict.fromkeys(sorted(self._rotations), level),
+                bootstrapping=self.parameters.slots if self._bootstraps else None,
+                level=None if self._bootstraps else self._level,
+                may_wrap=True,
+                compose_rotations=True,
             )
         return self._server
