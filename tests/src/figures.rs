@@ -87,9 +87,8 @@ fn figures_of_ckks_sets_are_those_of_the_estimates() {
 fn figures_of_sets_for_look_ups_are_those_of_the_estimates() {
     let (mut wrong, mut checked) = (Vec::new(), 0);
     for row in rows(&page("security.md")).filter(|row| row.len() == 5) {
-        let found = named(&row, |name| {
-            DiscreteParameters::by_name(name.trim_end_matches(',')).ok()
-        });
+        let found =
+            named(&row, |name| DiscreteParameters::by_name(name.trim_end_matches(',')).ok());
         let Some(security) = found.map(|set| set.security()) else { continue };
         let modulus = format!("{:.0} bits", security.log2_modulus);
         let found = security.estimate;

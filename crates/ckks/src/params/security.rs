@@ -240,8 +240,8 @@ mod tests {
     fn what_the_bound_of_flat_secrets_admits_has_128_bits() {
         for weight in [None, Some(LEAST_WEIGHT)] {
             for log2_draws in [0.0, 0.8, 2.4, 7.0] {
-                let secret = weight
-                    .map_or(SecretDistribution::Ternary, SecretDistribution::FixedWeight);
+                let secret =
+                    weight.map_or(SecretDistribution::Ternary, SecretDistribution::FixedWeight);
                 let log2_modulus = flat_log2_modulus(weight, log2_draws);
                 let error = ERROR_DEVIATION;
                 let problem = LweProblem { dimension: 1 << 15, log2_modulus, error, secret };

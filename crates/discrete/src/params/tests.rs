@@ -37,13 +37,11 @@ fn the_sets_are_those_of_their_design() {
 /// of a flat secret may be worth to an attacker.
 #[test]
 fn security_is_that_of_the_estimator() {
-    for (name, draws, dense, cheapest) in
-        [
-            ("DISCRETE_1", 2.39, 142.5, 139.5),
-            ("DISCRETE_4", 0.80, 138.5, 128.06),
-            ("DISCRETE_4_FINE", 1.60, 140.1, 129.2),
-        ]
-    {
+    for (name, draws, dense, cheapest) in [
+        ("DISCRETE_1", 2.39, 142.5, 139.5),
+        ("DISCRETE_4", 0.80, 138.5, 128.06),
+        ("DISCRETE_4_FINE", 1.60, 140.1, 129.2),
+    ] {
         let security = DiscreteParameters::by_name(name).expect("built in").security();
         let found = security.estimate;
         println!("{name}: {}", security.text);
