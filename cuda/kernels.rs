@@ -6,10 +6,19 @@
 
 /// Constants that hold the files of a folder.
 macro_rules! texts {
-    ($folder:literal: $($name:ident = $file:literal),* $(,)?) => {$(
-        #[doc = concat!("`", $folder, "/", $file, "`")]
-        pub const $name: &str = include_str!(concat!($folder, "/", $file));
-    )*};
+    ($folder:literal: $($name:ident = $file:literal),* $(,)?) => {
+        $(
+            #[doc = concat!("`", $folder, "/", $file, "`")]
+            pub const $name: &str = include_str!(concat!($folder, "/", $file));
+        )*
+        /// All of them.
+        pub const ALL: &[&str] = &[$($name),*];
+    };
+}
+
+/// Every text, in one order.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    [bootstrap::ALL, lib::ALL, poly::ALL].into_iter().flatten().copied()
 }
 
 /// Kernels of bootstrapping.

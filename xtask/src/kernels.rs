@@ -2,6 +2,7 @@
 
 use crate::drivers;
 use crate::nvcc::{self, Nvcc};
+use crate::nvrtc;
 use crate::poly_kernels::{self, PolyKernel};
 use anyhow::{Context, Result};
 use girih::ckks::CkksParameters;
@@ -36,6 +37,9 @@ pub struct Arguments {
     /// Whole bootstrappings of the CKKS sets as well: some tens of kernels.
     #[arg(long, conflicts_with = "wgsl_only")]
     bootstrapping: bool,
+    /// Of the CKKS sets only the kernels that any program of their degrees can run with.
+    #[arg(long, requires = "bundle", conflicts_with = "bootstrapping")]
+    general: bool,
     /// The CUDA compiler [default: nvcc on the path]; `wheels` installs NVIDIA's Python wheels
     /// below `target` and uses those.
     #[arg(long, value_name = "FILE", conflicts_with = "wgsl_only")]
@@ -44,13 +48,18 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", value_parser = vendor, default_value = "nvidia")]
     vendor: Vendor,
     /// Instead of checks, compile the CUDA kernels by NVRTC and put them into DIR, where devices of
-    /// these architectures find them that run with GIRIH_KERNELS=DIR.
+    /// these architectures find them that run with GIRIH_KERNELS=DIR; `cargo xtask python --kernels
+    /// DIR` puts them into a wheel.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["wgsl_only", "nvcc"])]
     bundle: Option<PathBuf>,
     /// Multiprocessors of the devices, on which plans depend [default: those of the largest card of
     /// an architecture, 1 where nothing is made to run].
     #[arg(long, value_name = "N", requires = "bundle")]
     multiprocessors: Option<usize>,
+    /// Where NVRTC is [default: on the library path]; `wheels` installs NVIDIA's Python wheel of it
+    /// below `target`.
+    #[arg(long, value_name = "FOLDER", requires = "bundle")]
+    nvrtc: Option<PathBuf>,
     /// Leave the CUDA kernels out.
     #[arg(long)]
     wgsl_only: bool,
@@ -85,7 +94,11 @@ const PACKINGS: [(&str, usize); 6] =
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let sets = sets(&arguments.set)?;
     if let Some(folder) = &arguments.bundle {
-        return bundle(arguments, &sets, folder);
+        return match &arguments.nvrtc {
+            Some(name) if name.as_os_str() == "wheels" => nvrtc::again(&nvrtc::from_wheels()?),
+            Some(libraries) => nvrtc::again(libraries),
+            None => bundle(arguments, &sets, folder),
+        };
     }
     if drivers::wanted(&arguments.drivers) {
         return drivers::run(&arguments.drivers, &sets, &degrees(arguments)?);
@@ -222,7 +235,16 @@ fn bundle(arguments: &Arguments, sets: &[ParameterSet], folder: &Path) -> Result
         Ok(true)
     })?;
     let count = shipped.into_inner().unwrap_or_else(PoisonError::into_inner).len();
-    println!("{count} kernels are in {}: run with GIRIH_KERNELS={0}", folder.display());
+    girih_cuda::ship_contents(folder, arguments.arch.iter().map(|(_, capability)| *capability))?;
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        bytes += entry?.metadata()?.len();
+    }
+    println!(
+        "{count} kernels were put into {}, which has {:.1} MB: run with GIRIH_KERNELS={0}",
+        folder.display(),
+        bytes as f64 / 1e6
+    );
     Ok(good)
 }
 
@@ -278,6 +300,12 @@ fn jobs<'a>(
         };
         for name in arguments.ckks_set.iter().filter(|n| *n != "none") {
             let set = CkksParameters::by_name(name)?;
+            if arguments.general {
+                let sources = girih_cuda::poly_general_sources(set.chain().log2_degree());
+                let (arch, capability) = (arch.as_str(), *capability);
+                all.push(Job { arch, capability, name: set.name().into(), sources });
+                continue;
+            }
             let kernels = poly_kernels::kernels(
                 &set,
                 arguments.bootstrapping,

@@ -18,6 +18,7 @@ mod kernel_sources;
 mod kernels;
 mod mutants;
 mod nvcc;
+mod nvrtc;
 mod package;
 mod peers;
 mod plot;

@@ -16,7 +16,28 @@ const WHEELS: [&str; 5] = [
     "nvidia-cuda-cccl",
     "nvidia-cuda-runtime",
 ];
-const RELEASE: &str = "13.0";
+pub const RELEASE: &str = "13.0";
+
+/// Installs wheels of NVIDIA's into a folder.
+///
+/// # Errors
+/// If Python's pip is absent or cannot install them.
+pub fn install(wheels: &[&str], folder: &Path) -> Result<()> {
+    println!("installing {} {RELEASE} below target", wheels.join(", "));
+    let options = ["--quiet", "--disable-pip-version-check", "--root-user-action=ignore"];
+    let status = Command::new("python3")
+        .args(["-m", "pip", "install"])
+        .args(options)
+        .arg("--target")
+        .arg(folder)
+        .args(wheels.iter().map(|wheel| format!("{wheel}=={RELEASE}.*")))
+        .status()
+        .context("python3, whose pip installs the wheels")?;
+    if !status.success() {
+        bail!("pip could not install {}: {status}", wheels.join(", "));
+    }
+    Ok(())
+}
 
 /// A compiler that has answered.
 pub struct Nvcc {
@@ -57,25 +78,7 @@ impl Nvcc {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../target").join(format!("nvcc-{RELEASE}"));
         let program = root.join("nvidia/cu13/bin/nvcc");
         if !program.exists() {
-            println!("installing {} {RELEASE} below target", WHEELS.join(", "));
-            let pinned = WHEELS.map(|w| format!("{w}=={RELEASE}.*"));
-            let status = Command::new("python3")
-                .args([
-                    "-m",
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "--disable-pip-version-check",
-                    "--root-user-action=ignore",
-                    "--target",
-                ])
-                .arg(&root)
-                .args(pinned)
-                .status()
-                .context("python3, whose pip installs the wheels")?;
-            if !status.success() {
-                bail!("pip could not install {}: {status}", WHEELS.join(", "));
-            }
+            install(&WHEELS, &root)?;
         }
         Self::at(program)
     }

@@ -16,6 +16,9 @@ pub struct Arguments {
     /// Build for the CPU alone, which takes a fraction of the time.
     #[arg(long)]
     cpu_only: bool,
+    /// Put the kernels of this folder into the package, which `cargo xtask kernels --bundle` filled.
+    #[arg(long, value_name = "DIR", conflicts_with = "cpu_only")]
+    kernels: Option<PathBuf>,
     /// Build with all that the tests of the workspace turn on, so that their build is shared.
     #[arg(long, conflicts_with = "cpu_only")]
     shared: bool,
@@ -87,6 +90,9 @@ const TORCH_FOR_THE_CPU: &str = "https://download.pytorch.org/whl/cpu";
 const NETWORK_TESTS: [&str; 3] =
     ["tests/test_nn_torch.py", "tests/test_notebooks.py", "tests/test_orion.py"];
 
+/// Where a package carries kernels: `girih` looks there when it is imported.
+const KERNELS: &str = "python/girih/kernels";
+
 /// The one example of networks.
 const ORION_EXAMPLE: [&str; 1] = ["encrypted_model.py"];
 
@@ -145,6 +151,14 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.shared {
         build.args(["--features", "shared"]);
     }
+    let carried = package.join(KERNELS);
+    // What an earlier build was to carry is no part of this one.
+    if carried.exists() {
+        std::fs::remove_dir_all(&carried).context("kernels of an earlier build")?;
+    }
+    if let Some(kernels) = &arguments.kernels {
+        carry(kernels, &carried)?;
+    }
     if !build.status().context("maturin")?.success() {
         bail!("the package was not built");
     }
@@ -152,7 +166,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let wheel = wheel.context("the build left no wheel")??.path();
     let options = ["--force-reinstall", "--no-deps"].map(OsStr::new);
     step(&python, pip.map(OsStr::new).into_iter().chain(options).chain([wheel.as_os_str()]))?;
-    println!("installed {}", wheel.display());
+    let bytes = std::fs::metadata(&wheel).context("the wheel")?.len();
+    println!("installed {}, {:.1} MB", wheel.display(), bytes as f64 / 1e6);
     if arguments.no_tests {
         return Ok(true);
     }
@@ -187,6 +202,20 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         good &= run.status().context(example)?.success();
     }
     Ok(good)
+}
+
+/// Copies compiled kernels into the package.
+fn carry(kernels: &Path, carried: &Path) -> Result<()> {
+    let from = || kernels.display().to_string();
+    if !kernels.join("contents.txt").exists() {
+        bail!("{} has no kernels: `cargo xtask kernels --bundle` fills a folder", from());
+    }
+    std::fs::create_dir_all(carried).with_context(|| carried.display().to_string())?;
+    for entry in std::fs::read_dir(kernels).with_context(from)? {
+        let entry = entry.with_context(from)?;
+        std::fs::copy(entry.path(), carried.join(entry.file_name())).with_context(from)?;
+    }
+    Ok(())
 }
 
 /// Runs a program that must succeed.

@@ -1,7 +1,7 @@
 //! Encrypted bits of many instances of a circuit.
 
 use crate::error::{Result, mismatch};
-use girih_tfhe::{ClientKey, LweCiphertexts};
+use girih_tfhe::{ClientKey, Counts, LweCiphertexts, Mismatch};
 
 /// The same bits of many instances, encrypted: slot j of ciphertext `b G + g` is bit b of instance
 /// `g r + j`.
@@ -23,13 +23,12 @@ impl EncryptedBits {
     pub fn encrypt<I: AsRef<[bool]>>(client: &ClientKey, instances: &[I]) -> Result<Self> {
         let Some(bits) = instances.first().map(|i| i.as_ref().len()).filter(|&bits| bits > 0)
         else {
-            return mismatch("there must be at least one instance of at least one bit");
+            return mismatch(Mismatch::empty("instances of at least one bit"));
         };
         if let Some(index) = instances.iter().position(|i| i.as_ref().len() != bits) {
-            return mismatch(format!(
-                "instance {index} has {} bits, instance 0 has {bits}",
-                instances[index].as_ref().len()
-            ));
+            let (what, found) =
+                (format!("bits of instance {index}"), instances[index].as_ref().len());
+            return mismatch(Mismatch::count(what, found, Counts::Exactly(bits)));
         }
         let padded = instances.len().next_multiple_of(client.set().packing());
         let bit =
@@ -59,11 +58,9 @@ impl EncryptedBits {
     pub fn new(ciphertexts: LweCiphertexts, instances: usize) -> Result<Self> {
         let groups = instances.div_ceil(ciphertexts.set().packing());
         if groups == 0 || ciphertexts.is_empty() || !ciphertexts.len().is_multiple_of(groups) {
-            let count = ciphertexts.len();
-            return mismatch(format!(
-                "{count} ciphertexts are no whole number of bits of {instances} instances, \
-                 {groups} ciphertexts each"
-            ));
+            let what = format!("ciphertexts of bits of {instances} instances");
+            let allowed = Counts::MultipleOf(groups.max(1));
+            return mismatch(Mismatch::count(what, ciphertexts.len(), allowed));
         }
         Ok(Self { ciphertexts, instances })
     }

@@ -1,10 +1,10 @@
 //! A netlist made ready for one parameter set.
 
-use crate::error::{Result, mismatch};
+use crate::error::{Result, mismatch, wrong_bits};
 use crate::netlist::Netlist;
 use crate::optimise::{Form, Instruction, Output, Program, Source};
 use girih_backend::Transform;
-use girih_tfhe::{NoiseModel, ParameterSet};
+use girih_tfhe::{Counts, Mismatch, NoiseModel, ParameterSet};
 
 /// Most input bits of a netlist that is read from a file.
 pub const MAX_INPUT_BITS: usize = 1 << 20;
@@ -60,19 +60,16 @@ impl Circuit {
         max_log2_failure: f64,
     ) -> Result<Self> {
         if netlist.input_bits() == 0 {
-            return mismatch("a circuit needs at least one input bit");
+            return mismatch(Mismatch::empty("input bits of a circuit"));
         }
         if netlist.gates().len() > MAX_GATES {
-            return mismatch(format!(
-                "a netlist of {} gates; at most {MAX_GATES} can be scheduled",
-                netlist.gates().len()
-            ));
+            let what = "gates to be scheduled";
+            let (found, allowed) = (netlist.gates().len(), Counts::UpTo(MAX_GATES));
+            return mismatch(Mismatch::count(what, found, allowed));
         }
         if max_log2_failure.is_nan() || max_log2_failure >= 0.0 {
-            return mismatch(format!(
-                "a failure probability of at most 2^{max_log2_failure}: the exponent must be below \
-                 0"
-            ));
+            let what = "log2 of the largest failure probability";
+            return mismatch(Mismatch::real(what, max_log2_failure, "it must be below 0"));
         }
         let model = model(set);
         let reader = Reader { set, model };
@@ -141,11 +138,7 @@ impl Circuit {
     /// [`Error::Mismatch`](crate::Error::Mismatch) unless there are [`Circuit::input_bits`] bits.
     pub fn simulate(&self, inputs: &[bool]) -> Result<Vec<bool>> {
         if inputs.len() != self.input_bits {
-            return mismatch(format!(
-                "{} input bits for a circuit of {}",
-                inputs.len(),
-                self.input_bits
-            ));
+            return wrong_bits("input bits", inputs.len(), self.input_bits);
         }
         let mut slots = vec![false; self.peak_slots()];
         let read = |slots: &[bool], source| match source {

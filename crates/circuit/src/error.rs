@@ -1,5 +1,7 @@
 //! The one error type of this crate.
 
+use girih_tfhe::{Counts, Mismatch};
+
 /// Why a netlist, a circuit or its inputs were refused. Every message names the place and what is
 /// wrong there.
 #[derive(Debug, thiserror::Error)]
@@ -30,8 +32,43 @@ pub enum Error {
         why: String,
     },
     /// Things that do not fit each other.
-    #[error("{0}")]
-    Mismatch(String),
+    #[error(transparent)]
+    Mismatch(#[from] Mismatch),
+    /// Keys of another set than the circuit was made for.
+    #[error("{what} of the set {found}, and the circuit is for {expected}")]
+    WrongSet {
+        /// What it is.
+        what: &'static str,
+        /// The circuit's set.
+        expected: String,
+        /// The set it has.
+        found: String,
+    },
+    /// A set on which gates cannot be computed as look-ups.
+    #[error("circuits over {set}: {why}")]
+    Unsupported {
+        /// Name of the set.
+        set: String,
+        /// What is missing, and which sets have it.
+        why: String,
+    },
+    /// A limit of memory that no order of look-ups keeps.
+    #[error(
+        "{allowed} bytes hold {wires} wires of this set, and the circuit needs {needed} at one \
+         time, {inputs} of them inputs: allow {least} bytes"
+    )]
+    Memory {
+        /// The limit, in bytes.
+        allowed: u64,
+        /// How many wires it holds.
+        wires: usize,
+        /// How many are needed at one time.
+        needed: usize,
+        /// How many of them are inputs.
+        inputs: usize,
+        /// The least limit that serves, in bytes.
+        least: u64,
+    },
     /// Keys, ciphertexts or the device refused or failed.
     #[error(transparent)]
     Tfhe(#[from] girih_tfhe::Error),
@@ -49,8 +86,25 @@ impl From<girih_backend::BackendError> for Error {
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-pub(crate) fn mismatch<T>(why: impl Into<String>) -> Result<T> {
-    Err(Error::Mismatch(why.into()))
+pub(crate) fn mismatch<T>(what: Mismatch) -> Result<T> {
+    Err(Error::Mismatch(what))
+}
+
+/// Gates cannot be computed on `set`.
+pub(crate) fn unsupported<T>(set: &impl ToString, why: impl Into<String>) -> Result<T> {
+    Err(Error::Unsupported { set: set.to_string(), why: why.into() })
+}
+
+/// A look-up that would be wrong too often.
+pub(crate) fn failure<T>(what: String, log2_failure: f64, limit: f64, advice: &str) -> Result<T> {
+    let advice = advice.into();
+    Err(Error::Discrete(girih_discrete::Error::Failure { what, log2_failure, limit, advice }))
+}
+
+/// `found` bits where a circuit of `expected` takes as many.
+pub(crate) fn wrong_bits<T>(what: &str, found: usize, expected: usize) -> Result<T> {
+    let what = format!("{what} for a circuit of {expected}");
+    mismatch(Mismatch::count(what, found, Counts::Exactly(expected)))
 }
 
 /// Text from outside as it appears in a message: short and on one line.

@@ -2,11 +2,11 @@
 
 use crate::bits::EncryptedBits;
 use crate::circuit::{Circuit, Reader};
-use crate::error::{Result, mismatch};
+use crate::error::{Error, Result, mismatch, wrong_bits};
 use crate::optimise::{Instruction, Output, Source};
 use crate::report::{LevelTime, Report};
 use girih_backend::{BootstrapJob, Combination, Instant, LinearJob, Operand, Progress};
-use girih_tfhe::{DeviceCiphertexts, Gate, ServerKey};
+use girih_tfhe::{Counts, DeviceCiphertexts, Gate, Mismatch, ServerKey};
 
 /// One run: where everything is in the device's store.
 struct Run<'a> {
@@ -84,8 +84,9 @@ impl Circuit {
     /// inputs and outputs are bits of the netlist's buses in order.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for another number of bits, another set or
-    /// another client's ciphertexts, and failures of the device.
+    /// [`Error::Mismatch`] for another number of bits or another width of them,
+    /// [`Error::WrongSet`] for keys of another set, [`girih_tfhe::Error::WrongKey`] for another
+    /// client's ciphertexts, and failures of the device.
     pub fn evaluate(
         &self,
         server: &ServerKey,
@@ -93,11 +94,7 @@ impl Circuit {
         progress: &dyn Progress,
     ) -> Result<(EncryptedBits, Report)> {
         if inputs.bits() != self.input_bits() {
-            return mismatch(format!(
-                "{} encrypted bits for a circuit of {}",
-                inputs.bits(),
-                self.input_bits()
-            ));
+            return wrong_bits("encrypted bits", inputs.bits(), self.input_bits());
         }
         self.check_repeated(inputs)?;
         let resident = server.upload(inputs.ciphertexts())?;
@@ -117,11 +114,8 @@ impl Circuit {
         progress: &dyn Progress,
     ) -> Result<(DeviceCiphertexts, Report)> {
         if !inputs.len().is_multiple_of(self.input_bits()) {
-            return mismatch(format!(
-                "{} ciphertexts are no multiple of the {} input bits",
-                inputs.len(),
-                self.input_bits()
-            ));
+            let (what, bits) = ("ciphertexts for the input bits", self.input_bits());
+            return mismatch(Mismatch::count(what, inputs.len(), Counts::MultipleOf(bits)));
         }
         self.run(server, inputs, inputs.len() / self.input_bits() * self.set.packing(), progress)
     }
@@ -210,21 +204,18 @@ impl Circuit {
         progress: &dyn Progress,
     ) -> Result<(DeviceCiphertexts, Report)> {
         if *server.set() != self.set {
-            return mismatch(format!("a circuit for {} and keys of {}", self.set, server.set()));
+            let (expected, found) = (self.set.to_string(), server.set().to_string());
+            return Err(Error::WrongSet { what: "keys", expected, found });
         }
         server.check_owner(inputs)?;
         let log2_modulus = self.set.shape().log2_stored_modulus();
         if inputs.log2_modulus() != log2_modulus {
-            return mismatch(format!(
-                "ciphertexts modulo 2^{}: bits of a circuit are modulo 2^{log2_modulus}",
-                inputs.log2_modulus()
-            ));
+            let what = "bits of a circuit";
+            return mismatch(Mismatch::modulus(what, inputs.log2_modulus(), [log2_modulus; 2]));
         }
-        if let Some(modulus) = inputs.plaintext_modulus().filter(|&modulus| modulus != 4) {
-            return mismatch(format!(
-                "ciphertexts of messages of which {modulus} fill the circle: a circuit takes bits, \
-                 of which 4 do, as encrypt_bits makes them"
-            ));
+        if let Some(found) = inputs.plaintext_modulus().filter(|&modulus| modulus != 4) {
+            let what = "a circuit".into();
+            return mismatch(Mismatch::PlaintextModulus { what, found, expected: 4 });
         }
         self.check_inputs(inputs.variance())?;
         let groups = inputs.len() / self.input_bits();

@@ -92,6 +92,7 @@ pub use bits::EncryptedBits;
 pub use builder::Builder;
 pub use circuit::{Circuit, MAX_INPUT_BITS};
 pub use error::{Error, Result};
+pub use girih_tfhe::{Counts, Mismatch};
 pub use netlist::{Bus, Gate, GateKind, Netlist, Wire};
 pub use report::{LevelTime, Report};
 pub use wide::{WideBits, WideCircuit, WideLevel, WideOptions, WideReport};

@@ -1,6 +1,7 @@
 //! Gate-level circuits, checked: every gate reads only wires that were driven before it.
 
-use crate::error::{Result, mismatch};
+use crate::error::{Result, mismatch, wrong_bits};
+use girih_tfhe::{Counts, Mismatch};
 use std::collections::HashSet;
 
 /// What drives a wire.
@@ -122,15 +123,13 @@ impl Netlist {
     pub(crate) fn new(gates: Vec<Gate>, inputs: Vec<Bus>, outputs: Vec<Bus>) -> Result<Self> {
         debug_assert!(gates.iter().zip(0..).all(|(g, i)| g.operands().iter().all(|w| w.0 < i)));
         if outputs.iter().all(|o| o.wires.is_empty()) {
-            return mismatch("the netlist has no output");
+            return mismatch(Mismatch::empty("outputs of the netlist"));
         }
         for buses in [&inputs, &outputs] {
             let mut names = HashSet::new();
             if let Some(bus) = buses.iter().find(|b| !names.insert(&b.name)) {
-                return mismatch(format!(
-                    "two buses are named `{}`",
-                    crate::error::shown(&bus.name)
-                ));
+                let what = format!("buses with the name `{}`", crate::error::shown(&bus.name));
+                return mismatch(Mismatch::count(what, 2, Counts::Exactly(1)));
             }
         }
         Ok(Self { gates, inputs, outputs })
@@ -186,11 +185,7 @@ impl Netlist {
     /// As [`Netlist::evaluate`].
     pub fn evaluate_words(&self, inputs: &[u64]) -> Result<Vec<u64>> {
         if inputs.len() != self.input_bits() {
-            return mismatch(format!(
-                "{} input bits for a circuit of {}",
-                inputs.len(),
-                self.input_bits()
-            ));
+            return wrong_bits("input bits", inputs.len(), self.input_bits());
         }
         let mut values = vec![0; self.gates.len()];
         let wires = self.inputs.iter().flat_map(|b| &b.wires);

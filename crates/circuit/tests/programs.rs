@@ -307,15 +307,15 @@ fn what_does_not_fit_is_refused() {
     let unequal = [vec![true; 2], vec![true; 3]];
     assert!(
         message(EncryptedBits::encrypt(&client, &unequal).expect_err("unequal"))
-            .contains("instance 1 has 3 bits")
+            .contains("3 bits of instance 1: there must be 2")
     );
     assert!(
         message(EncryptedBits::encrypt(&client, &[[false; 0]; 2]).expect_err("no bit"))
-            .contains("at least one bit")
+            .contains("no instances of at least one bit")
     );
     assert!(
         message(EncryptedBits::new(fitting.ciphertexts().clone(), 5).expect_err("4 of 3 each"))
-            .contains("no whole number")
+            .contains("must be a multiple of 3")
     );
     assert!(
         message(EncryptedBits::new(fitting.ciphertexts().clone(), 0).expect_err("none"))
@@ -331,6 +331,6 @@ fn what_does_not_fit_is_refused() {
     constant.output("y", &[one]);
     assert!(
         message(Circuit::new(&constant.finish().expect("an output"), &set).expect_err("no input"))
-            .contains("at least one input")
+            .contains("no input bits of a circuit")
     );
 }

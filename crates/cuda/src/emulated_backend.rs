@@ -34,6 +34,8 @@ impl EmulatedBackend {
         let mut opened = Opened::new(info, Arc::new(Emulated::new()?), MAX_CLUSTER);
         // A test means the kernels of its own shapes, unless it says otherwise.
         opened.poly.knobs.specialise = Specialise::Now;
+        // Rings of tests are small, and are to take many turns too.
+        opened.poly.knobs.resident_words = 16 << 10;
         Ok(Self(opened))
     }
 

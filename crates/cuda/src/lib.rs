@@ -42,7 +42,10 @@ pub use bootstrap::variants::{Variant, variants};
 pub use device::{CudaBackend, enumerate};
 #[cfg(feature = "emulation")]
 pub use emulated_backend::EmulatedBackend;
-pub use poly::{PolyKnobs, kernel_sources as poly_kernel_sources, plan as poly_plan};
+pub use poly::{
+    PolyKnobs, general_sources as poly_general_sources, kernel_sources as poly_kernel_sources,
+    plan as poly_plan,
+};
 pub use runtime::compile::{CompileError, compile};
-pub use runtime::shipped::{KERNELS_VARIABLE, ship};
+pub use runtime::shipped::{KERNELS_VARIABLE, look_in, ship, ship_contents};
 pub use runtime::source::{CONSTANTS, Header, KernelFile, Source};

@@ -1,5 +1,7 @@
 //! The one error type of this crate.
 
+use girih_rlwe::{Counts, Mismatch};
+
 /// Why something was refused. Every message names what is wrong and what would be right.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -39,16 +41,6 @@ pub enum Error {
         /// What is wrong with it, and what would be right.
         why: String,
     },
-    /// Numbers or ciphertexts of the wrong count.
-    #[error("{what}: {found}, and {rule}")]
-    Count {
-        /// Of what.
-        what: &'static str,
-        /// How many there are.
-        found: usize,
-        /// How many there may be.
-        rule: String,
-    },
     /// A number that a set does not hold.
     #[error("number {place} is {value}: {rule}")]
     Number {
@@ -74,16 +66,60 @@ pub enum Error {
         /// The order, weights or range that would do.
         advice: String,
     },
+    /// A table that takes more levels than its set has for them.
+    #[error(
+        "{what} take {needed} levels, and {set} has {found} for tables: take a smaller order or \
+         modulus"
+    )]
+    Levels {
+        /// Which tables.
+        what: String,
+        /// How many levels they take.
+        needed: usize,
+        /// Name of the set.
+        set: String,
+        /// How many levels it has for tables.
+        found: usize,
+    },
+    /// Something made for another set of numbers.
+    #[error("{what} of the set {found} where {expected} is in use")]
+    WrongSet {
+        /// What it is.
+        what: &'static str,
+        /// The set that is needed.
+        expected: String,
+        /// The set it has.
+        found: String,
+    },
     /// Things that do not belong together.
-    #[error("{0}")]
-    Mismatch(String),
+    #[error(transparent)]
+    Mismatch(#[from] Mismatch),
 }
 
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-pub(crate) fn mismatch<T>(why: impl Into<String>) -> Result<T> {
-    Err(Error::Mismatch(why.into()))
+pub(crate) fn mismatch<T>(what: Mismatch) -> Result<T> {
+    Err(Error::Mismatch(what))
+}
+
+/// `found` of `what`, of which there must be another number.
+pub(crate) fn count<T>(what: impl Into<String>, found: usize, allowed: Counts) -> Result<T> {
+    mismatch(Mismatch::count(what, found, allowed))
+}
+
+pub(crate) fn wrong_set<T>(
+    what: &'static str,
+    found: &impl ToString,
+    expected: &impl ToString,
+) -> Result<T> {
+    let (expected, found) = (expected.to_string(), found.to_string());
+    Err(Error::WrongSet { what, expected, found })
+}
+
+/// Bytes of `what` that do not hold what they should.
+pub(crate) fn malformed<T>(what: &'static str, why: String) -> Result<T> {
+    Err(Error::Shared(girih_rlwe::Error::Malformed { what, why }))
 }
 
 impl From<girih_ckks::program::RecordError> for Error {

@@ -5,8 +5,8 @@ use crate::program::key_ranges;
 use crate::{DiscreteParameters, EncryptedNumbers, Error, Result, SeededNumbers, error, wire};
 use girih_backend::Progress;
 use girih_ckks::{Ciphertext, Complex64};
-use girih_rlwe::KeyId;
 use girih_rlwe::wire::{Bytes, LONGEST_SET, Opened, SMALL, encode, open, open_for};
+use girih_rlwe::{Counts, KeyId, Mismatch};
 use zeroize::Zeroizing;
 
 /// The secret key: encrypts and decrypts numbers. Never leaves its owner.
@@ -55,8 +55,7 @@ fn each<V: AsRef<[u32]>, C>(
     encrypt: impl FnOnce(&[Vec<Complex64>], f64) -> girih_ckks::Result<Vec<C>>,
 ) -> Result<(Vec<C>, usize)> {
     let Some(first) = numbers.first() else {
-        let rule = "a batch has at least one".into();
-        return Err(Error::Count { what: "vectors of numbers", found: 0, rule });
+        return error::mismatch(Mismatch::empty("vectors of numbers"));
     };
     if !(2..=set.modulus()).contains(&below) {
         let rule = format!("numbers of {set} are below 2 at least, and below {}", set.modulus());
@@ -66,8 +65,8 @@ fn each<V: AsRef<[u32]>, C>(
     let one = |vector: &V| {
         let vector = vector.as_ref();
         if vector.len() != count {
-            let rule = format!("the first vector of the batch has {count}");
-            return Err(Error::Count { what: "numbers", found: vector.len(), rule });
+            let what = "numbers, as in the first vector of the batch";
+            return error::count(what, vector.len(), Counts::Exactly(count));
         }
         slots(set, vector, below)
     };
@@ -123,7 +122,7 @@ impl ClientKey {
     /// Encrypts 1 to N numbers below p in one ciphertext; the rest are 0.
     ///
     /// # Errors
-    /// [`Error::Count`] and [`Error::Number`].
+    /// [`Error::Mismatch`] and [`Error::Number`].
     pub fn encrypt(&self, numbers: &[u32]) -> Result<EncryptedNumbers> {
         self.encrypt_batch(&[numbers], self.set.modulus())
     }
@@ -161,7 +160,7 @@ impl ClientKey {
     /// Encrypts bits as numbers 0 and 1.
     ///
     /// # Errors
-    /// [`Error::Count`].
+    /// [`Error::Mismatch`].
     pub fn encrypt_bits(&self, bits: &[bool]) -> Result<EncryptedNumbers> {
         let bits: Vec<u32> = bits.iter().map(|&bit| u32::from(bit)).collect();
         self.encrypt_batch(&[bits], 2)
@@ -251,7 +250,8 @@ fn same_key(outer: KeyId, inner: KeyId) -> Result<()> {
     if outer == inner {
         return Ok(());
     }
-    error::mismatch(format!("bytes that name client keys {outer:.8} and {inner:.8}"))
+    let why = format!("they name client keys {outer:.8} and {inner:.8}");
+    error::malformed("keys of numbers in slots", why)
 }
 
 /// A public key: anyone can encrypt with it. Errors are larger than under the secret key.

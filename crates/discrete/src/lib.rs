@@ -32,7 +32,7 @@ mod wire;
 pub use error::{Error, Result};
 pub use exponential::{exponential, series_error};
 pub use forecast::{Expected, Forecast};
-pub use girih_rlwe::KeyId;
+pub use girih_rlwe::{Counts, KeyId, Mismatch};
 pub use keys::{ClientKey, EvaluationKeys, PublicKey};
 pub use noise::LookupNoise;
 pub use numbers::EncryptedNumbers;

@@ -1,9 +1,9 @@
 //! Encrypted numbers on the host.
 
-use crate::{DiscreteParameters, Error, Result, error, wire};
+use crate::{DiscreteParameters, Result, error, wire};
 use girih_ckks::Ciphertext;
-use girih_rlwe::KeyId;
 use girih_rlwe::wire::{Bytes, Kind, LONGEST_SET, Opened, SMALL, encode, open, open_for};
+use girih_rlwe::{Counts, KeyId, Mismatch};
 use serde::Serialize;
 
 /// Ciphertexts of one set, level and key, each of up to N numbers.
@@ -34,7 +34,8 @@ pub(crate) fn check_range((low, high): (i64, i64)) -> Result<()> {
     if low <= high && low > -LARGEST && high < LARGEST {
         return Ok(());
     }
-    error::mismatch(format!("numbers from {low} to {high}: they must stay below 2^40 in magnitude"))
+    let (most, advice) = (LARGEST - 1, ", below 2^40 in magnitude");
+    error::mismatch(Mismatch::numbers("they", (low, high), (-most, most), advice))
 }
 
 impl EncryptedNumbers {
@@ -54,23 +55,22 @@ impl EncryptedNumbers {
     /// Ciphertexts of several batches as one, in their order.
     ///
     /// # Errors
-    /// [`Error::Count`] without any, for more than a batch may have, and for batches of unequal
-    /// numbers of numbers; [`Error::Mismatch`] for batches of several sets or client keys.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) without any, for more than a batch may have, and
+    /// for batches of unequal numbers of numbers or several client keys;
+    /// [`Error::WrongSet`](crate::Error::WrongSet) for several sets.
     pub fn join<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
         let mut parts = parts.into_iter();
         let Some(first) = parts.next() else {
-            let rule = "there is at least one to join".into();
-            return Err(Error::Count { what: "batches", found: 0, rule });
+            return error::mismatch(Mismatch::empty("batches to join"));
         };
         let mut all = first.clone();
         for part in parts {
             if part.set != all.set {
-                let (found, own) = (&part.set, &all.set);
-                return error::mismatch(format!("numbers of {found} where others are of {own}"));
+                return error::wrong_set("numbers", &part.set, &all.set);
             }
             if part.numbers != all.numbers {
-                let rule = format!("the first batch has {} a ciphertext", all.numbers);
-                return Err(Error::Count { what: "numbers", found: part.numbers, rule });
+                let what = "numbers of a ciphertext, as in the first batch";
+                return error::count(what, part.numbers, Counts::Exactly(all.numbers));
             }
             all.ciphertexts.extend(part.ciphertexts.iter().cloned());
             all.range = (all.range.0.min(part.range.0), all.range.1.max(part.range.1));
@@ -89,31 +89,28 @@ impl EncryptedNumbers {
         let set = &self.set;
         let count = self.ciphertexts.len();
         if !(1..=MOST_CIPHERTEXTS).contains(&count) {
-            let rule = format!("a batch has 1 to {MOST_CIPHERTEXTS}");
-            return Err(Error::Count { what: "ciphertexts", found: count, rule });
+            let allowed = Counts::Between(1, MOST_CIPHERTEXTS);
+            return error::count("ciphertexts of a batch", count, allowed);
         }
         check_numbers(set, self.numbers)?;
         check_range(self.range)?;
         if !(0.0..1e9).contains(&self.bound) {
-            return error::mismatch(format!("numbers with an error of up to {}", self.bound));
+            let (what, rule) = ("what numbers may be off by", "it must be from 0 to below 10^9");
+            return error::mismatch(Mismatch::real(what, self.bound, rule));
         }
         let key = self.key_id();
         for x in &self.ciphertexts {
             let place = (x.level(), x.scale(), x.slots());
             let wanted = (set.wire_level(), set.scale(), set.ckks().slots());
             if x.set() != set.ckks() || place != wanted || x.key_id() != key {
-                return error::mismatch(format!(
-                    "a ciphertext of {} at level {} with scale 2^{:.4} and {} slots under client \
-                     key {:.8}, where {set} needs level {}, scale 2^{:.4}, all slots, and client \
-                     key {key:.8}",
-                    x.set(),
-                    place.0,
-                    place.1.log2(),
-                    place.2,
-                    x.key_id(),
-                    wanted.0,
-                    wanted.1.log2()
-                ));
+                return error::mismatch(Mismatch::Form {
+                    what: format!("a ciphertext of {} under client key {:.8}", x.set(), x.key_id()),
+                    found: format!("{}, {} slots", stands(place.0, place.1), place.2),
+                    expected: format!(
+                        "{set} needs client key {key:.8}, {}, all slots",
+                        stands(wanted.0, wanted.1)
+                    ),
+                });
             }
         }
         Ok(())
@@ -168,7 +165,7 @@ impl EncryptedNumbers {
     /// no authentication.
     ///
     /// # Errors
-    /// [`Error::Shared`] if they cannot be serialized.
+    /// [`Error::Shared`](crate::Error::Shared) if they cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let parts = self.ciphertexts.iter().map(Ciphertext::to_bytes);
         let head = (self.numbers as u32, self.range.0, self.range.1, self.bound);
@@ -180,7 +177,8 @@ impl EncryptedNumbers {
     /// Range and errors are what the bytes say: of numbers from strangers they may be anything.
     ///
     /// # Errors
-    /// [`Error::Shared`], [`Error::Ckks`] and [`Error::Mismatch`] naming what is wrong.
+    /// [`Error::Shared`](crate::Error::Shared), [`Error::Ckks`](crate::Error::Ckks) and
+    /// [`Error::Mismatch`](crate::Error::Mismatch) naming what is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         Self::read(open(wire::NUMBERS, bytes)?)
     }
@@ -206,10 +204,11 @@ impl EncryptedNumbers {
         let ciphertexts = parts.iter().map(read).collect::<girih_ckks::Result<Vec<_>>>()?;
         let found = Self::new(&set, ciphertexts, numbers as usize, (low, high), bound)?;
         if found.key_id() != key {
-            return error::mismatch(format!(
-                "numbers that name client key {key:.8}, and their ciphertexts {:.8}",
+            let why = format!(
+                "they name client key {key:.8}, and their ciphertexts {:.8}",
                 found.key_id()
-            ));
+            );
+            return error::malformed("numbers in slots", why);
         }
         Ok(found)
     }
@@ -240,12 +239,17 @@ pub(crate) fn most_bytes(set: &DiscreteParameters, polynomials: usize) -> usize 
     4 * polynomials * (set.wire_level() + 1) * set.numbers() + LONGEST_SET + 2 * SMALL
 }
 
+/// Where a ciphertext stands, in words.
+pub(crate) fn stands(level: usize, scale: f64) -> String {
+    format!("at level {level}, scale 2^{:.4}", scale.log2())
+}
+
 /// Refuses numbers of the wrong count.
 pub(crate) fn check_numbers(set: &DiscreteParameters, count: usize) -> Result<()> {
     let most = set.numbers();
     if (1..=most).contains(&count) {
         return Ok(());
     }
-    let rule = format!("a ciphertext of {set} holds 1 to {most}");
-    Err(Error::Count { what: "numbers", found: count, rule })
+    let what = format!("numbers in a ciphertext of {set}");
+    error::count(what, count, Counts::Between(1, most))
 }

@@ -1,10 +1,10 @@
 //! Fresh numbers as they travel: ciphertexts without their masks.
 
-use crate::numbers::{check_numbers, framed, most_bytes};
+use crate::numbers::{check_numbers, framed, most_bytes, stands};
 use crate::{DiscreteParameters, EncryptedNumbers, Error, Result, error, wire};
 use girih_ckks::SeededCiphertext;
-use girih_rlwe::KeyId;
 use girih_rlwe::wire::{Opened, open, open_for};
+use girih_rlwe::{KeyId, Mismatch};
 
 /// Fresh ciphertexts without their masks, of half the bytes: each has a seed of 32 bytes that
 /// stands for its mask.
@@ -40,7 +40,7 @@ impl SeededNumbers {
     /// The whole ciphertexts: word for word what was encrypted.
     ///
     /// # Errors
-    /// [`Error::Count`] for more ciphertexts than a batch may have.
+    /// [`Error::Mismatch`] for more ciphertexts than a batch may have.
     pub fn expand(&self) -> Result<EncryptedNumbers> {
         let whole = self.ciphertexts.iter().map(SeededCiphertext::expand).collect();
         let range = (0, i64::from(self.below) - 1);
@@ -91,8 +91,7 @@ impl SeededNumbers {
     /// Reads and checks what [`SeededNumbers::to_bytes`] wrote, of whatever set.
     ///
     /// # Errors
-    /// [`Error::Shared`], [`Error::Ckks`], [`Error::Count`] and [`Error::Mismatch`] naming what is
-    /// wrong.
+    /// [`Error::Shared`], [`Error::Ckks`] and [`Error::Mismatch`] naming what is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         Self::read(open(wire::SEEDED, bytes)?)
     }
@@ -119,20 +118,19 @@ impl SeededNumbers {
             return Err(Error::Number { place: 0, value: below.into(), rule });
         }
         if parts.is_empty() {
-            let rule = "there is at least one".into();
-            return Err(Error::Count { what: "seeded ciphertexts", found: 0, rule });
+            return error::mismatch(Mismatch::empty("seeded ciphertexts"));
         }
         let read = |bytes: &&[u8]| SeededCiphertext::from_bytes_for(set.ckks(), bytes);
         let ciphertexts = parts.iter().map(read).collect::<girih_ckks::Result<Vec<_>>>()?;
         let wanted = (set.wire_level(), set.scale(), set.ckks().slots());
         let place = |x: &SeededCiphertext| (x.level(), x.scale(), x.slots());
         if ciphertexts.iter().any(|x| place(x) != wanted || x.key_id() != key) {
-            return error::mismatch(format!(
-                "seeded numbers of client key {key:.8} whose ciphertexts are not all under it, at \
-                 level {} with scale 2^{:.4} and all slots",
-                wanted.0,
-                wanted.1.log2()
-            ));
+            let why = format!(
+                "of client key {key:.8}, and their ciphertexts are not all under it, {} and all \
+                 slots",
+                stands(wanted.0, wanted.1)
+            );
+            return error::malformed("seeded numbers in slots", why);
         }
         Ok(Self { set, ciphertexts, numbers: numbers as usize, below })
     }
@@ -185,9 +183,9 @@ mod tests {
         let other = stranger.encrypt_seeded(&[[1u32]], 4).expect("below 4");
         let other = other.ciphertexts[0].to_bytes().expect("small");
         for (found, words) in [
-            (write(1025, 4, &parts), "numbers: 1025"),
+            (write(1025, 4, &parts), "1025 numbers in a ciphertext"),
             (write(3, 17, &parts), "17"),
-            (write(3, 4, &[]), "seeded ciphertexts: 0"),
+            (write(3, 4, &[]), "no seeded ciphertexts"),
             (write(3, 4, &[other]), "are not all under it"),
         ] {
             let error = found.expect_err("refused").to_string();

@@ -270,9 +270,12 @@ impl Evaluator<'_> {
     fn run(&mut self, x: &[Batch]) -> Result<(Vec<Vec<Batch>>, Vec<Batch>)> {
         let plan = self.plan;
         let (mut normal, mut all) = (x.to_vec(), Vec::new());
-        for layer in 0..plan.encoder.layers.len() {
+        let (bar, layers) = (TerminalProgress::new(), plan.encoder.layers.len());
+        let progress = girih::device::Steps::begin(&bar, "layers", layers);
+        for layer in 0..layers {
             normal = self.layer(layer, &normal)?;
             all.push(normal.clone());
+            progress.done();
         }
         let result = self.gain(&normal)?;
         Ok((all, result))

@@ -260,6 +260,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         // What the model cannot know: weights stay small.
         outputs.iter().map(|x| x.with_magnitude(1.0)).collect::<girih::ckks::Result<Vec<_>>>()
     };
+    let bar = TerminalProgress::new();
+    let progress = girih::device::Steps::begin(&bar, "iterations", iterations.into());
     for (t, rate) in rates(iterations).into_iter().enumerate() {
         let (z, mirrored) = (&z[t % z.len()], &mirrored[t % z.len()]);
         let mut factor = 1.0;
@@ -287,7 +289,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let both = timed(iterate, &inputs, &vectors)?;
         (w, v) = (both[0].clone(), both[1].clone());
         behind = 1.0 - rate.eta;
+        progress.done();
     }
+    drop(progress);
     let seconds = spent.as_secs_f64();
 
     // The owner again.

@@ -2,18 +2,18 @@
 //! "Low-complexity deep convolutional neural networks on fully homomorphic encryption using
 //! multiplexed parallel convolutions").
 //!
-//! Two images share a ciphertext, as real and imaginary part. A layer is
+//! Several images share a ciphertext (`common/packing.rs`). A layer is
 //!
-//! - a convolution, a linear map of slots in one level (`common/packing.rs`), with the shortcut and
-//!   the bias added;
-//! - a bootstrapping, of both images at once, but not in the first layer, whose input is fresh;
-//! - a ReLU x (1 + sign x) / 2, the sign a composition of minimax polynomials. One half of the
-//!   slots takes the real parts, the other the imaginary ones, so that it serves both images, too.
+//! - a convolution, a linear map of slots in one level, with the shortcut and the bias added; where
+//!   it halves an image, two ciphertexts become one;
+//! - a bootstrapping, of all images at once, but not in the first layer, whose input is fresh;
+//! - a ReLU x (1 + sign x) / 2, the sign a composition of minimax polynomials, of real and of
+//!   imaginary parts.
 //!
 //! Bootstrapping and ReLU are one recording each for all layers; all recordings are made before the
 //! first is run, side by side. The default is a small network on
 //! a small ring without any security, so that it ends in a minute anywhere; `--full` is the real
-//! thing: 18 bootstrappings at CKKS_D35, whose 16 levels have room for degrees 15, 15 and 27.
+//! thing: 18 bootstrappings at CKKS_D35_LOW, of whose 16 levels degrees 15, 15 and 27 leave one.
 
 mod common;
 #[path = "common/packing.rs"]
@@ -32,10 +32,10 @@ use common::Failure;
 use girih::ckks::KeyRange;
 use girih::ckks::prelude::*;
 use girih::ckks::server::{Estimate, Node};
-use packing::{PackedBeside, PackedLayer, Plan, both};
+use packing::{PackedBeside, PackedLayer, Plan, halves};
 use parties::Parties;
 use rayon::prelude::*;
-use resnet::{Beside, Network, images, label};
+use resnet::{Network, images, label};
 use std::f64::consts::SQRT_2;
 use std::process::ExitCode;
 use steps::{Ahead, Steps};
@@ -45,10 +45,10 @@ use steps::{Ahead, Steps};
 pub(crate) struct Arguments {
     #[command(flatten)]
     options: common::Options,
-    /// ResNet-20 on 32 x 32 pixels, at CKKS_D35 unless --set names another set of 2^15 slots.
+    /// ResNet-20 on 32 x 32 pixels, at CKKS_D35_LOW unless --set names another of 2^15 slots.
     #[arg(long)]
     full: bool,
-    /// How many images; two share a ciphertext.
+    /// How many images; up to four share a ciphertext, and later more.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
     images: u16,
     /// Another network, in the format of docs/workloads.md; resnet20_train.py writes it.
@@ -80,8 +80,8 @@ struct Levels {
     fresh: usize,
 }
 
-/// Levels of a layer beside those of the sign: both masks' and the product's, the convolution's.
-const OTHERS: usize = 3;
+/// Levels of a layer beside those of the sign: the product's and the convolution's.
+const OTHERS: usize = 2;
 
 impl Levels {
     /// The best ReLU for the levels that a bootstrapping leaves, and where it begins.
@@ -126,9 +126,10 @@ fn keys(
     let mut keys = how.keys_by_level(set, plan.slots())?;
     keys.extend(rotations(first, levels.fresh));
     keys.extend(rotations(others, low));
-    keys.extend(rotations(vec![plan.slots() as i64], low));
     keys.push(KeyKind::Multiplication.up_to(levels.relu));
-    keys.push(KeyKind::conjugation(set).up_to(levels.relu));
+    if plan.parts() == 2 {
+        keys.push(KeyKind::conjugation(set).up_to(levels.relu));
+    }
     Ok(keys)
 }
 
@@ -172,18 +173,20 @@ impl Evaluator<'_> {
                 fresh
             }])
         });
-        let activate =
-            Ahead::new(ACTIVATE, vec![at(levels.relu)], |b, x| Ok(vec![activate(b, &x[0], step)?]));
+        let activate = Ahead::new(ACTIVATE, vec![at(levels.relu)], |b, x| {
+            Ok(vec![activate(b, &x[0], step, plan.parts())?])
+        });
         // What ReLUs leave has one level for the next convolution.
         let low = at(levels.start + 1);
-        let layer = |(i, beside): (usize, Beside<'_>)| {
-            let first = if i == 0 { image } else { low };
-            let inputs = if beside == Beside::Nothing { vec![first] } else { vec![first, low] };
+        let layer = |i: usize| {
+            let [first, beside] = plan.inputs(i);
+            let shape = if i == 0 { image } else { low };
+            let inputs = [vec![shape; first], vec![low; beside]].concat();
             Ahead::new(layer_name(i), inputs, move |b, x| {
-                Ok(vec![convolve(b, &plan.layer(i)?, x, slots)?])
+                Ok(vec![convolve(b, plan.layer(i)?, x, slots)?])
             })
         };
-        let layers = plan.network.layers().into_iter().map(|layer| layer.beside).enumerate();
+        let layers = 0..plan.layers();
         let head = Ahead::new(HEAD, vec![low], |b, x| {
             let head = plan.head()?;
             let y = b.matrix_vector(&head, &x[0])?;
@@ -197,12 +200,17 @@ impl Evaluator<'_> {
     /// What the network's head leaves for each ciphertext of images.
     fn run(&mut self, images: &Ciphertexts) -> girih::ckks::Result<Ciphertexts> {
         let (mut before, mut x) = (images.clone(), images.clone());
-        for (i, layer) in self.plan.network.layers().into_iter().enumerate() {
-            let inputs: &[_] = if layer.beside == Beside::Nothing { &[&x] } else { &[&x, &before] };
-            let y = self.steps.again(PARTS[0], &layer_name(i), inputs)?.remove(0);
+        let bar = TerminalProgress::new();
+        let progress = girih::device::Steps::begin(&bar, "layers", self.plan.layers());
+        for i in 0..self.plan.layers() {
+            let [first, beside] = self.plan.inputs(i);
+            let inputs = [shared(&x, first)?, shared(&before, beside)?].concat();
+            let inputs: Vec<_> = inputs.iter().collect();
+            let y = self.steps.again(PARTS[0], &layer_name(i), &inputs)?.remove(0);
             let y = y.with_magnitude(1.0)?;
             let y = if y.level() < self.levels.relu { self.refresh(&y)? } else { y };
             (before, x) = (x, self.activate(&y)?);
+            progress.done();
         }
         Ok(self.steps.again(PARTS[0], HEAD, &[&x])?.remove(0))
     }
@@ -217,56 +225,83 @@ impl Evaluator<'_> {
         // The rules of single operations count with the steepest slope of each polynomial; a ReLU
         // makes errors no larger. What it is off by is that of the polynomials, with which results
         // are compared.
-        let deviation = SQRT_2 * x.estimate().deviation;
-        y.with_estimate(Estimate { deviation, bias: 0.0, magnitude: SQRT_2 })
+        let parts = self.plan.parts() as f64;
+        let deviation = parts * x.estimate().deviation;
+        y.with_estimate(Estimate { deviation, bias: 0.0, magnitude: parts.sqrt() })
     }
 }
 
-/// A convolution of the first node, as `slots` slots, with what the second adds, and the bias.
+/// The inputs of a layer that takes these ciphertexts alone, or makes one of two, or none.
+fn shared(x: &Ciphertexts, inputs: usize) -> girih::ckks::Result<Vec<Ciphertexts>> {
+    match inputs {
+        0 => Ok(Vec::new()),
+        1 => Ok(vec![x.clone()]),
+        _ => halves(x.len()).into_iter().map(|range| x.select(range)).collect(),
+    }
+}
+
+/// A convolution of the first nodes, as `slots` slots, with what the others add, and the bias.
 fn convolve(
     b: &mut Builder<'_>,
-    layer: &PackedLayer,
+    layer: PackedLayer,
     x: &[Node],
     slots: usize,
 ) -> girih::ckks::Result<Node> {
-    let input = b.with_slots(&x[0], slots)?;
-    let mut y = b.linear_transform(&input, &layer.map)?;
+    let (x, beside) = x.split_at(layer.maps.inputs());
+    let mut y = apply(b, &layer.maps, x, slots)?;
     let beside = match &layer.beside {
         PackedBeside::Nothing => None,
-        PackedBeside::Times(factor) => Some(b.mul_constant(&x[1], *factor)?),
-        PackedBeside::Mapped(map) => Some(b.linear_transform(&x[1], map)?),
+        PackedBeside::Times(factor) => Some(b.mul_constant(&beside[0], *factor)?),
+        PackedBeside::Mapped(maps) => Some(apply(b, maps, beside, slots)?),
     };
     if let Some(beside) = beside {
         y = b.add(&y, &beside)?;
     }
-    let bias: Vec<Complex64> = layer.bias.iter().map(|&v| both(v)).collect();
-    b.add_plain(&y, &bias)
+    b.add_plain(&y, &layer.bias)
 }
 
-/// The ReLU of real and imaginary parts, by a step function on [-1, 1].
-///
-/// Parts are brought side by side: (u | u) + i (v | v), multiplied by (1 | -i), has the real part
-/// (u | v). The ReLU's factor is multiplied by (1 | i), beside the step, where there are levels to
-/// spare; what is then (p | i q) becomes p + i q everywhere by a rotation.
-fn activate(b: &mut Builder<'_>, x: &Node, step: &CompositeSign) -> girih::ckks::Result<Node> {
-    let slots = x.slots();
-    let halves = |first: f64, second: f64| -> Vec<Complex64> {
-        let (first, second) = (Complex64::new(first, 0.0), Complex64::new(0.0, second));
-        [first, second].into_iter().flat_map(|v| std::iter::repeat_n(v, slots)).collect()
+/// The only result of these maps.
+fn apply(
+    b: &mut Builder<'_>,
+    maps: &LinearMaps,
+    x: &[Node],
+    slots: usize,
+) -> girih::ckks::Result<Node> {
+    let of = |b: &mut Builder<'_>, x: &Node| b.with_slots(x, maps.slots());
+    let x = x.iter().map(|x| of(b, x)).collect::<girih::ckks::Result<Vec<_>>>()?;
+    let y = match maps.rows() {
+        [row] => match row.as_slice() {
+            [Some(map)] => b.linear_transform(&x[0], map)?,
+            _ => b.linear_transforms(&x, maps)?.remove(0),
+        },
+        _ => b.linear_transforms(&x, maps)?.remove(0),
     };
-    let x = b.with_slots(x, 2 * slots)?;
-    // Parts were divided by the root of 2; twice the real part is what is left.
-    let unit = SQRT_2 / 2.0;
-    let turned = b.mul_plain(&x, &halves(unit, -unit))?;
-    let conjugate = b.conjugate(&turned)?;
-    let parts = b.add(&turned, &conjugate)?;
-    let above = b.sign(&parts, 1.0, step)?;
-    let parts = b.adjust(&parts, above.level() + 1)?;
-    let parts = b.mul_plain(&parts, &halves(1.0, 1.0))?;
-    let parts = b.mul(&parts, &above)?;
-    let other = b.rotate(&parts, slots as i64)?;
-    let all = b.add(&parts, &other)?;
-    b.with_slots(&all, slots)
+    b.with_slots(&y, slots)
+}
+
+/// The ReLU of real parts, and of imaginary ones where there are two `parts`, by a step function on
+/// [-1, 1]. Parts were divided by two where there are two; twice the real part is what is left.
+fn activate(
+    b: &mut Builder<'_>,
+    x: &Node,
+    step: &CompositeSign,
+    parts: usize,
+) -> girih::ckks::Result<Node> {
+    let relu = |b: &mut Builder<'_>, x: &Node| {
+        let above = b.sign(x, 1.0, step)?;
+        b.mul(x, &above)
+    };
+    if parts == 1 {
+        return relu(b, x);
+    }
+    let i = Complex64::i();
+    let conjugate = b.conjugate(x)?;
+    let real = b.add(x, &conjugate)?;
+    let difference = b.sub(x, &conjugate)?;
+    let imaginary = b.mul_constant(&difference, -i)?;
+    let (real, imaginary) = (relu(b, &real)?, relu(b, &imaginary)?);
+    let imaginary = b.mul_constant(&imaginary, i)?;
+    b.add(&real, &imaginary)
 }
 
 fn main() -> ExitCode {
@@ -305,10 +340,13 @@ fn bytes(path: Option<&String>, own: &[u8]) -> Result<Vec<u8>, Failure> {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (own, default_set): ([&[u8]; 2], _) = if arguments.full {
         let network = include_bytes!("resnet20.safetensors");
-        ([network, include_bytes!("resnet20_images.safetensors")], "CKKS_D35")
+        ([network, include_bytes!("resnet20_images.safetensors")], "CKKS_D35_LOW")
     } else {
         let network = include_bytes!("resnet20_small.safetensors");
-        ([network, include_bytes!("resnet20_small_images.safetensors")], "INSECURE_CKKS_D35_N10")
+        (
+            [network, include_bytes!("resnet20_small_images.safetensors")],
+            "INSECURE_CKKS_D35_LOW_N10",
+        )
     };
     let refused = |what: &str, path: &Option<String>, why: String| -> Failure {
         format!("{}: {why}", path.as_deref().unwrap_or(what)).into()
@@ -323,17 +361,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Those that there are, again and again.
     let count = usize::from(arguments.images);
     let pictures: Vec<_> = pictures.iter().cycle().take(count).collect();
-    let plan = Plan::new(&network);
-
     let set = CkksParameters::by_name(arguments.options.set(default_set))?;
-    if 2 * plan.slots() > set.slots() {
-        let rule = format!("{} slots are needed, twice those of a layer", 2 * plan.slots());
-        return Err(format!("{set} has {} slots: {rule}", set.slots()).into());
-    }
+    let plan = Plan::new(&network, set.slots(), count).map_err(|why| format!("{set}: {why}"))?;
     let (levels, sign) = Levels::of(&set)?;
     let how = Bootstrapping {
         // Layers are not like random numbers: more room above the message.
         message_ratio: Some((set.message_ratios().end - 1).min(7)),
+        real: plan.parts() == 1,
         ..Default::default()
     };
     let wanted = in_the_plain(&network, &sign, &pictures)?;
@@ -343,11 +377,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
     // The owner of the images.
     let key = client.within(SQRT_2 * network.reach());
-    let pair = |pair: &[&(Vec<f64>, usize)]| {
-        let second = pair.get(1).unwrap_or(&pair[0]);
-        key.encrypt_at(&plan.pack([&pair[0].0, &second.0]), levels.fresh)
+    let encrypt = |images: &[&(Vec<f64>, usize)]| {
+        let images: Vec<&[f64]> = images.iter().map(|(image, _)| image.as_slice()).collect();
+        key.encrypt_at(&plan.pack(&images), levels.fresh)
     };
-    let x = pictures.chunks(2).map(pair).collect::<Result<Vec<_>, _>>()?;
+    let x = pictures.chunks(plan.images()).map(encrypt).collect::<Result<Vec<_>, _>>()?;
     let x = server.upload(&x)?;
 
     // Whoever computes.
@@ -361,10 +395,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let seconds = convolving + refreshing + activating;
 
     // The owner again.
-    let mut found = Vec::new();
-    for result in server.download(&result)? {
-        found.extend(plan.unpack(&client.decrypt(&result)?));
-    }
+    let results = server.download(&result)?;
+    let results = results.iter().map(|x| client.decrypt(x)).collect::<Result<Vec<_>, _>>()?;
+    let found = plan.unpack(&results, count);
     parties.tell_first_result();
     let (mut error, mut same, mut right, mut exact) = (0.0f64, 0, 0, 0);
     for ((found, (wanted, by_true)), (_, truth)) in found.iter().zip(&wanted).zip(&pictures) {

@@ -393,13 +393,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let x = [server.upload(&halves[0])?, server.upload(&halves[1])?].map(Batch::Real);
 
     // Whoever computes.
+    let bar = TerminalProgress::new();
     let steps = Steps::new(server, arguments.warm);
     let mut evaluator =
         Evaluator { steps, plan: &plan, polynomials: &polynomials, last, bootstrappings: 0 };
     // Once with shapes alone, so that all steps are prepared side by side.
     evaluator.run(&x.each_ref().map(|x| Batch::Rehearsed(x.shape())))?;
     evaluator.steps.prepare()?;
+    evaluator.steps.announce(&bar);
     let result = evaluator.run(&x)?;
+    evaluator.steps.announced();
     let Evaluator { steps, bootstrappings, .. } = evaluator;
 
     // The owner again.

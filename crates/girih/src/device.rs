@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub use girih_backend::{
     Backend, BackendError, DeviceInfo, DeviceKind, DeviceLimits, DoesNotFit, LoadOptions,
     NoProgress, PlanReport, PlanRequest, PlanSource, PlanValue, Preparation, PreparationTime,
-    Progress, ShapeError, Transform, TunedPlan, TunedPlans, preparation_times,
+    Progress, ShapeError, Steps, Transform, TunedPlan, TunedPlans, preparation_times,
 };
 
 #[cfg(all(feature = "terminal", not(target_arch = "wasm32")))]
@@ -21,6 +21,17 @@ pub const DEVICE_VARIABLE: &str = "GIRIH_DEVICE";
 
 /// What joins the names of several devices.
 const JOINERS: [char; 2] = ['+', ','];
+
+/// Has CUDA devices look for kernels that were compiled ahead in `folder`, where the environment
+/// variable `GIRIH_KERNELS` names no other: for packages that carry some beside this library, as
+/// wheels of Python do. `cargo xtask kernels --bundle` fills such folders. What is of another
+/// version is left aside, and progress hears of it; a build without CUDA needs none.
+pub fn kernels_in(folder: impl Into<std::path::PathBuf>) {
+    #[cfg(feature = "cuda")]
+    girih_cuda::look_in(folder);
+    #[cfg(not(feature = "cuda"))]
+    drop(folder.into());
+}
 
 /// One opened device. Cloning shares it.
 #[derive(Clone)]

@@ -17,6 +17,21 @@ use crate::{circuit, ckks, device::BackendError, discrete, integer, switching, t
 /// assert!(!nand(true, true)?);
 /// # Ok::<(), girih::Error>(())
 /// ```
+///
+/// What does not fit is the same type in every part, with what was found and what would be right:
+///
+/// ```
+/// use girih::{Counts, Mismatch, integer::Error, prelude::*};
+///
+/// let client = tfhe::ClientKey::generate(&ParameterSet::by_name("INSECURE_INTEGERS")?)?;
+/// let none: [u8; 0] = [];
+/// let refused = FheUint::<8>::encrypt(&client, &none).expect_err("no number");
+/// let Error::Mismatch(Mismatch::Count { found: 0, allowed, .. }) = refused else {
+///     panic!("{refused}");
+/// };
+/// assert_eq!(allowed, Counts::From(1));
+/// # Ok::<(), girih::Error>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -168,11 +168,12 @@
 //!
 //! **Names**: each scheme has a prelude, [`tfhe::prelude`], [`ckks::prelude`] and
 //! [`discrete::prelude`]; a program of several schemes takes [`prelude`]. Every error becomes an
-//! [`Error`] by `?`. What devices and schemes say to each other is the [`contract`].
+//! [`Error`] by `?`; what does not fit is a [`Mismatch`] in all of them. What devices and schemes say to each other is the [`contract`].
 //!
 //! **Progress**: whatever may take seconds reports to a [`Progress`]; [`NoProgress`] stays silent,
 //! and [`TerminalProgress`] shows on a terminal what is done, and about how long the rest takes
-//! (feature `terminal`, on by default).
+//! (feature `terminal`, on by default). A program of one's own says with [`device::Steps`] how many
+//! steps it has before the first begins.
 
 pub mod circuit;
 pub mod ckks;
@@ -193,6 +194,7 @@ pub use device::{
     LoadKeys, LoadOptions, NoProgress, OpenOptions, PlanRequest, Progress, Transform,
 };
 pub use error::{Error, Result};
+pub use girih_tfhe::{Counts, Mismatch};
 
 /// What programs need, of every scheme at once.
 ///

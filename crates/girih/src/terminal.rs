@@ -14,7 +14,8 @@ const LONG: Duration = Duration::from_secs(2);
 const GLANCE: Duration = Duration::from_millis(200);
 /// Between two lines in a file.
 const LINES: Duration = Duration::from_secs(5);
-/// Work that was silent for so long has ended, or begun anew under the same name.
+/// Work that was silent for so long has ended, or begun anew under the same name; not programs,
+/// which say when they end.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// Shows on standard error how far work has come once it has taken two seconds: what is done, how
@@ -56,6 +57,17 @@ impl Progress for TerminalProgress {
         }
     }
 
+    fn begin(&self, what: &str, total: usize) {
+        if stderr().is_terminal() || self.lines {
+            screen().begin(what, total, Instant::now());
+            self.report(what, 0, total);
+        }
+    }
+
+    fn end(&self, what: &str) {
+        screen().end(what);
+    }
+
     fn note(&self, message: &str) {
         if stderr().is_terminal() || self.lines {
             let _ = screen().bars.suspend(|| writeln!(stderr(), "note: {message}"));
@@ -84,6 +96,8 @@ struct Work {
     bar: ProgressBar,
     since: Instant,
     last: Instant,
+    /// It may be silent for long.
+    lasts: bool,
     shown: bool,
     /// When it was last put into words for a file.
     said: Option<Instant>,
@@ -118,11 +132,7 @@ impl Screen {
             }
             return None;
         }
-        let at = known.unwrap_or_else(|| {
-            let (what, bar) = (what.to_owned(), bar(what, (done, total)));
-            self.works.push(Work { what, bar, since: now, last: now, shown: false, said: None });
-            self.works.len() - 1
-        });
+        let at = known.unwrap_or_else(|| self.add(what, (done, total), now));
         let work = &mut self.works[at];
         work.last = now;
         // Threads may overtake each other between counting and reporting.
@@ -143,10 +153,42 @@ impl Screen {
         Some(format!("{what}: {} of {total}{rest}", work.bar.position()))
     }
 
-    /// Shows stages that report nothing, where nothing else is shown.
+    /// Another work; its place.
+    fn add(&mut self, what: &str, (done, total): (usize, usize), now: Instant) -> usize {
+        let (what, bar) = (what.to_owned(), bar(what, (done, total)));
+        let (since, last) = (now, now);
+        self.works.push(Work { what, bar, since, last, lasts: false, shown: false, said: None });
+        self.works.len() - 1
+    }
+
+    /// A program begins, anew where one of this name was there.
+    fn begin(&mut self, what: &str, total: usize, now: Instant) {
+        self.end(what);
+        let at = self.add(what, (0, total), now);
+        self.works[at].lasts = true;
+    }
+
+    /// Wipes a program.
+    fn end(&mut self, what: &str) {
+        let own = |work: &mut Work| work.what == what;
+        self.works.extract_if(.., own).for_each(|work| wipe(&self.bars, &work.bar));
+    }
+
+    /// Shows stages that report nothing, where nothing but programs does, and programs that take
+    /// long.
     fn looked(&mut self, running: &[(Preparation, Duration, u64)], now: Instant) {
         self.forget(now);
-        let long = running.iter().filter(|(_, took, _)| *took >= LONG && self.works.is_empty());
+        for work in self.works.iter_mut().filter(|work| work.lasts) {
+            if !work.shown && now.duration_since(work.since) >= LONG {
+                self.bars.add(work.bar.clone());
+                work.shown = true;
+            }
+            if work.shown {
+                work.bar.tick();
+            }
+        }
+        let alone = self.works.iter().all(|work| work.lasts);
+        let long = running.iter().filter(|(_, took, _)| *took >= LONG && alone);
         let one = |(what, took, count): &(Preparation, Duration, u64)| {
             format!("{} ({count} begun, {:#})", what.name(), HumanDuration(*took))
         };
@@ -162,7 +204,7 @@ impl Screen {
 
     /// Wipes work that was given up.
     fn forget(&mut self, now: Instant) {
-        let silent = |work: &mut Work| now.duration_since(work.last) >= SILENCE;
+        let silent = |work: &mut Work| !work.lasts && now.duration_since(work.last) >= SILENCE;
         self.works.extract_if(.., silent).for_each(|work| wipe(&self.bars, &work.bar));
     }
 }
@@ -281,6 +323,36 @@ mod tests {
         screen.heard("keys", (1, 9), at(4000));
         assert_eq!(looked(&mut screen, 9, 4200), "");
         assert_eq!(looked(&mut screen, 14, 9000), "recording (12 begun, 14s)");
+    }
+
+    #[test]
+    fn programs_stay_until_they_end_and_have_stages_beside_them() {
+        let (mut screen, terminal, at) = screen();
+        let recording = [(Preparation::Recording, Duration::from_secs(3), 12)];
+        screen.begin("layers", 20, at(0));
+        screen.looked(&[], at(1900));
+        assert_eq!(terminal.contents(), "");
+        // Before the first step is done nobody knows its pace.
+        screen.looked(&[], at(2100));
+        assert_eq!(terminal.contents(), "layers: 0 of 20");
+        screen.looked(&recording, at(9000));
+        assert_eq!(terminal.contents(), "layers: 0 of 20\nrecording (12 begun, 3s)");
+        nap();
+        screen.heard("layers", (1, 20), at(9100));
+        screen.looked(&[], at(9200));
+        let line = terminal.contents();
+        assert!(line.starts_with("layers: 1 of 20, about ") && line.lines().count() == 1, "{line}");
+        // However long a step takes.
+        screen.looked(&[], at(60_000));
+        assert!(terminal.contents().starts_with("layers: 1 of 20"));
+        screen.end("layers");
+        assert_eq!(terminal.contents(), "");
+        // What ended early begins anew from nothing.
+        screen.begin("layers", 20, at(61_000));
+        screen.looked(&[], at(63_100));
+        assert_eq!(terminal.contents(), "layers: 0 of 20");
+        screen.heard("layers", (20, 20), at(63_200));
+        assert_eq!(terminal.contents(), "");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::operation::{Operand, Operation, Request};
 use crate::{Result, error::mismatch};
 use girih_backend::Progress;
-use girih_rlwe::KeyId;
+use girih_rlwe::{KeyId, Mismatch};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -163,13 +163,14 @@ pub trait Engine: Sealed + Sized + Send + Sync + 'static {
     #[doc(hidden)]
     fn key_of(ciphertexts: &Self::Ciphertexts) -> Option<KeyId>;
 
-    /// Why these are not the digits of so many elements.
+    /// Why these are not the digits of so many elements, which are called `of`.
     #[doc(hidden)]
     fn check(
         ciphertexts: &Self::Ciphertexts,
         count: usize,
         form: Form,
-    ) -> std::result::Result<(), String>;
+        of: &str,
+    ) -> std::result::Result<(), Mismatch>;
 
     #[doc(hidden)]
     fn to_bytes(ciphertexts: &Self::Ciphertexts, count: usize) -> Result<Vec<u8>>;
@@ -228,10 +229,10 @@ impl<E: Engine> Array<E> {
     /// Elements in any order, and as often as wanted.
     pub fn take(&self, elements: &[usize]) -> Result<Self> {
         if let Some(&beyond) = elements.iter().find(|&&e| e >= self.count) {
-            return mismatch(format!("element {beyond} of an array of {}", self.count));
+            return mismatch(Mismatch::index("an element of an array", beyond, self.count));
         }
         if elements.is_empty() {
-            return mismatch("no element: an array has at least one");
+            return mismatch(Mismatch::empty("elements to take"));
         }
         Ok(Self::new(&self.inner, elements.len(), E::take(self, elements)?))
     }
@@ -309,7 +310,7 @@ impl<E: Engine> Inner<E> {
                 Argument::Array(array) => *array,
             };
             if !Arc::ptr_eq(&array.inner, self) {
-                return mismatch("integers of two servers: upload both to the one that computes");
+                return mismatch(Mismatch::Server { what: "some of these integers" });
             }
             let is_same = |a: &Option<&Array<E>>| {
                 E::JOINS && a.is_some_and(|a| Arc::ptr_eq(&a.words, &array.words))
@@ -322,10 +323,10 @@ impl<E: Engine> Inner<E> {
         }
         let lengths: Vec<usize> = arrays.iter().flatten().map(|a| a.count).collect();
         let Some(&count) = lengths.first() else {
-            return mismatch("an operation on known numbers alone: one must be an array");
+            return mismatch(Mismatch::empty("arrays among the operands"));
         };
         if lengths.iter().any(|&l| l != count) {
-            return mismatch(format!("arrays of {lengths:?} integers: they must be equally long"));
+            return mismatch(Mismatch::Lengths { what: "arrays of integers", found: lengths });
         }
         let program = self.program(Request { operation, signed, operands })?;
         let results = E::execute(self, &program, &arrays, count)?;

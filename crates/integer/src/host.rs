@@ -3,7 +3,7 @@
 use crate::engine::{Digits, EncryptionKey, Engine};
 use crate::types::{Integer, form};
 use crate::{Error, Result, error::mismatch};
-use girih_rlwe::KeyId;
+use girih_rlwe::{KeyId, Mismatch};
 use zeroize::Zeroizing;
 
 /// An array of encrypted integers on the host, to be sent, stored or decrypted; a server computes
@@ -44,7 +44,7 @@ impl<T: Integer> std::fmt::Debug for Encrypted<T> {
 /// The digits of values, element by element.
 pub(crate) fn digits<T: Integer, P: Copy + Into<T::Known>>(values: &[P]) -> Result<Digits> {
     if values.is_empty() {
-        return mismatch("an array of no integers: there must be at least one");
+        return mismatch(Mismatch::empty("integers to encrypt"));
     }
     let mut all = Zeroizing::new(Vec::with_capacity(values.len() * T::digits()));
     for &value in values {
@@ -61,9 +61,9 @@ impl<T: Integer> Encrypted<T> {
     /// Encrypts an array, by a client key or by a public key, which needs no secret.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for no value, for one that is out of range (the error does not say which
-    /// or what it is), for a set on which no server computes with integers, and as the key's own
-    /// encryption.
+    /// [`Error::Mismatch`] for no value and for one that is out of range (the error does not say
+    /// which or what it is), [`Error::Unsupported`] for a set on which no server computes with
+    /// integers, and as the key's own encryption.
     pub fn encrypt<P: Copy + Into<T::Known>>(
         key: &impl EncryptionKey<Engine = T::Engine>,
         values: &[P],
@@ -103,9 +103,8 @@ impl<T: Integer> Encrypted<T> {
     pub fn decrypt_wide(&self, client: &<T::Engine as Engine>::ClientKey) -> Result<Vec<T::Known>> {
         let digits = T::Engine::decrypt(client, &self.ciphertexts, self.len, form::<T>())?;
         let Some(digits) = digits else {
-            return mismatch(format!(
-                "a digit of {self:?} decrypts to none: not made of such integers, or too noisy"
-            ));
+            let (ciphertexts, expected) = (format!("{self:?}"), "digit of one".into());
+            return mismatch(Mismatch::Decrypted { ciphertexts, expected });
         };
         Ok(digits.chunks_exact(T::digits()).map(T::from_digits).collect())
     }
@@ -119,8 +118,7 @@ impl<T: Integer> Encrypted<T> {
         ciphertexts: <T::Engine as Engine>::Ciphertexts,
         len: usize,
     ) -> Result<Self> {
-        let named = |why| format!("{}: {why}", T::name());
-        T::Engine::check(&ciphertexts, len, form::<T>()).or_else(|why| mismatch(named(why)))?;
+        T::Engine::check(&ciphertexts, len, form::<T>(), &T::name())?;
         Ok(Self::new(ciphertexts, len))
     }
 
@@ -189,8 +187,8 @@ impl<T: Integer> Encrypted<T> {
             return Err(Error::Malformed(format!("these bytes do not begin with {header:?}")));
         };
         let (ciphertexts, len) = T::Engine::from_bytes(rest, most, form::<T>())?;
-        let named = |why| Error::Malformed(format!("{}: {why}", T::name()));
-        T::Engine::check(&ciphertexts, len, form::<T>()).map_err(named)?;
+        let malformed = |why: Mismatch| Error::Malformed(why.to_string());
+        T::Engine::check(&ciphertexts, len, form::<T>(), &T::name()).map_err(malformed)?;
         Ok(Self::new(ciphertexts, len))
     }
 }

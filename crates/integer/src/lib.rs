@@ -72,7 +72,9 @@ mod types;
 
 pub use engine::{EncryptionKey, Engine};
 pub use error::{Error, Result};
+pub use girih_rlwe::{Counts, Mismatch};
 pub use host::Encrypted;
+pub use operation::Count;
 pub use server::Integers;
 pub use slots::{SlotCost, slot_costs};
 pub use tfhe::{Aim, CompressedIntegers, Cost, costs};

@@ -91,22 +91,28 @@ impl Move {
     }
 }
 
-/// Which bits are counted.
+/// Which bits of numbers are counted ([`FheUint::count`](crate::FheUint::count)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Count {
+    /// Those that are 1.
     Ones,
+    /// Those that are 0.
     Zeros,
+    /// Those that are 1 from the highest on, up to the first 0.
     LeadingOnes,
+    /// Those that are 0 from the highest on, up to the first 1.
     LeadingZeros,
+    /// Those that are 1 from the lowest on, up to the first 0.
     TrailingOnes,
+    /// Those that are 0 from the lowest on, up to the first 1.
     TrailingZeros,
-    /// Those below the highest one: the logarithm, 0 of 0.
+    /// Those below the highest one: the logarithm to base 2, rounded down, and 0 of 0.
     BelowHighest,
 }
 
 impl Count {
     #[cfg(test)]
-    pub const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Ones,
         Self::Zeros,
         Self::LeadingOnes,

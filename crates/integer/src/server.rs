@@ -6,7 +6,7 @@ use crate::operation::Operation;
 use crate::types::{Integer, form};
 use crate::{Result, error::mismatch};
 use girih_backend::Progress;
-use girih_rlwe::KeyId;
+use girih_rlwe::{KeyId, Mismatch};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -39,10 +39,10 @@ impl<E: Engine> Integers<E> {
     /// end within it.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a set of TFHE that packs several messages
-    /// into a ciphertext or has no room for four bits a message, and for one of numbers in slots
-    /// without sums modulo 16; [`girih_tfhe::Error::TooNoisy`] and
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for one on which look-ups fail too often.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for a set of TFHE that packs several
+    /// messages into a ciphertext, and for one of numbers in slots without sums modulo 16;
+    /// [`girih_tfhe::Error::TooNoisy`] and [`girih_discrete::Error::Failure`] for one on which
+    /// look-ups fail too often.
     pub fn new(server: E) -> Result<Self> {
         Ok(Self(Arc::new(Inner::new(server)?)))
     }
@@ -120,7 +120,7 @@ impl<E: Engine> Integers<E> {
     pub(crate) fn own<'a, T: Integer<Engine = E>>(&self, array: &'a T) -> Result<&'a Array<E>> {
         let array = array.array();
         if !Arc::ptr_eq(&array.inner, &self.0) {
-            return mismatch("these integers live with another server");
+            return mismatch(Mismatch::Server { what: "these integers" });
         }
         Ok(array)
     }

@@ -84,5 +84,5 @@ fn less_noise_takes_more_look_ups() {
     assert!(narrow.iter().all(|c| c.log2_failure < -100.0 && c.levels > 0 && c.scratch > 0));
     assert!(wide.iter().zip(&narrow).all(|(w, n)| w.log2_failure >= n.log2_failure - 3.0));
     let error = costs(&set, Transform::Fft, -140.0).expect_err("no set has such room");
-    assert!(matches!(&error, Error::Mismatch(why) if why.contains("no room")), "{error}");
+    assert!(matches!(&error, Error::Unsupported { why, .. } if why.contains("no room")), "{error}");
 }

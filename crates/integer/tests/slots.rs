@@ -114,7 +114,7 @@ fn arrays_travel_as_bytes() {
             Encrypted::<FheInt<4>>::from_ciphertexts(numbers.clone(), 2000).map(drop),
             "2 ciphertexts",
         ),
-        (Encrypted::<FheInt<4>>::from_ciphertexts(numbers.clone(), 0).map(drop), "for 0 integers"),
+        (Encrypted::<FheInt<4>>::from_ciphertexts(numbers.clone(), 0).map(drop), "for 0 FheInt4"),
         (Encrypted::<FheBool>::from_ciphertexts(numbers, 2).map(drop), "FheBool"),
         (Encrypted::<FheUint<4>>::from_bytes(&bytes).map(drop), "FheUint4"),
         (Encrypted::<FheInt<4>>::from_bytes(&bytes[..bytes.len() - 1]).map(drop), "truncated"),
@@ -130,7 +130,7 @@ fn arrays_travel_as_bytes() {
     let wide = t.client.encrypt_batch(&[[9, 1], [0, 2]], 16).expect("below 16");
     let error =
         Encrypted::<FheInt<4>>::from_ciphertexts(wide, 2).expect_err("no digits").to_string();
-    assert!(error.contains("digits are from 0 to 3"), "{error}");
+    assert!(error.contains("digits of FheInt4 must be from 0 to 3"), "{error}");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn what_does_not_fit_is_refused() {
     let x: FheUint<4> = t.up(&[1u8, 2]);
     let other = Toy::slots("INSECURE_DISCRETE_4_N10", 3).expect("a toy");
     let stranger: FheUint<4> = other.up(&[1u8, 2]);
-    refused(x.add(&stranger), "two servers");
+    refused(x.add(&stranger), "another server");
     refused(t.integers.download(&stranger), "another server");
     let sent = FheUint::<4>::encrypt(&other.client, &[1u8]).expect("in range");
     refused(t.integers.upload(&sent), "client key");

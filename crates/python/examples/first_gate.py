@@ -23,7 +23,7 @@ outputs, report = server.run(circuit, inputs)
 print("sums  ", circuit.decrypt(client, outputs)["sum"], f"by {report['bootstraps']} gates")
 
 owner = ckks.ClientKey.generate("INSECURE_CKKS_D40_N10")
-vectors = ckks.ServerKey(owner.evaluation_keys(sums=[4]), device="cpu")
+vectors = owner.server_key(device="cpu", sums=[4])  # of ckks.EvaluationKeys elsewhere
 x = owner.encrypt([0.5, -0.25, 0.125, 1.0])
 with vectors:
     print("norm  ", owner.decrypt((x * x).sum())[0].round(6))

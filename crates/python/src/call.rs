@@ -197,24 +197,80 @@ impl Progress for Supervisors {
     }
 }
 
+/// How long a caller who was interrupted waits for the work to end at its next report.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// The body of a supervised thread: the work, heard by a listener.
+fn heard<T, E: Into<Failure>>(
+    listener: &Arc<Listener>,
+    work: impl FnOnce(&dyn Progress) -> Result<T, E>,
+) -> std::thread::Result<Result<T, Failure>> {
+    SUPERVISED.set(Some(Arc::clone(listener)));
+    catch_unwind(AssertUnwindSafe(|| work(listener.as_ref()).map_err(Into::into)))
+}
+
 /// Runs long work on a thread of its own while the caller's, without the lock most of the time,
 /// hands on its reports and looks for signals. An exception, be it of a signal or of `progress`,
-/// ends the work at its next report.
+/// ends the work at its next report: where that takes longer than [`PATIENCE`], as the compiling
+/// of a kernel may, the caller does not wait for it.
 ///
 /// # Errors
 /// That exception, what the work returns, or `InternalError` for a panic in it.
-pub fn supervise<T: Send, E: Into<Failure> + Send>(
+pub fn supervise<T: Send + 'static, E: Into<Failure>>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&dyn Progress) -> Result<T, E> + Send + 'static,
+) -> PyResult<T> {
+    ready()?;
+    let progress = self::listener(py, progress)?;
+    let listener = Arc::new(Listener::default());
+    let (sender, mut receiver) = sync_channel(1);
+    let own = Arc::clone(&listener);
+    let body = move || {
+        // Nobody hears it where it took too long to end.
+        let _ = sender.send(heard(&own, work));
+    };
+    thread().spawn(body).map_err(no_thread)?;
+    loop {
+        let (said, back) = py.detach(move || (receiver.recv_timeout(GLANCE), receiver));
+        receiver = back;
+        match said {
+            Ok(Ok(result)) => {
+                let value = result?;
+                listener.deliver(py, progress.as_ref())?;
+                return Ok(value);
+            }
+            Ok(Err(payload)) => return Err(fault(payload.as_ref()).into()),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(error) = listener.deliver(py, progress.as_ref()) {
+                    listener.cancelled.store(true, Ordering::Relaxed);
+                    // What it had made is dropped before the caller goes on, if that is soon.
+                    let _ = py.detach(move || receiver.recv_timeout(PATIENCE));
+                    return Err(error);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::new("InternalError", "work ended without a result").into());
+            }
+        }
+    }
+}
+
+/// [`supervise`] for work of borrowed parts, which is waited for whenever it ends.
+///
+/// # Errors
+/// As [`supervise`].
+pub fn supervise_whole<T: Send, E: Into<Failure>>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&dyn Progress) -> Result<T, E> + Send,
 ) -> PyResult<T> {
     ready()?;
-    let progress = listener(py, progress)?;
+    let progress = self::listener(py, progress)?;
     let (listener, caller) = (Arc::new(Listener::default()), std::thread::current());
     let (outcome, stopped) = std::thread::scope(|scope| {
         let body = || {
-            SUPERVISED.set(Some(Arc::clone(&listener)));
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(listener.as_ref())));
+            let outcome = heard(&listener, work);
             listener.done.store(true, Ordering::Release);
             caller.unpark();
             outcome
@@ -238,7 +294,7 @@ pub fn supervise<T: Send, E: Into<Failure> + Send>(
     }
     match outcome {
         Ok(result) => {
-            let value = result.map_err(|error| PyErr::from(error.into()))?;
+            let value = result?;
             listener.deliver(py, progress.as_ref())?;
             Ok(value)
         }

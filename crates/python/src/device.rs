@@ -5,6 +5,7 @@ use crate::errors::Outcome;
 use girih::device as dev;
 use pyo3::prelude::*;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Devices that were opened, by the names that they were asked for: opening one again would take
@@ -57,6 +58,13 @@ pub fn devices(py: Python<'_>) -> PyResult<Vec<Device>> {
 #[pyfunction]
 pub fn absent_devices(py: Python<'_>) -> PyResult<Vec<String>> {
     Ok(compute(py, || Outcome::Ok(dev::Device::enumerate()))?.absent)
+}
+
+/// Has CUDA devices look for kernels in a folder of the package.
+#[pyfunction]
+#[pyo3(name = "_kernels_in")]
+pub fn kernels_in(folder: PathBuf) {
+    dev::kernels_in(folder);
 }
 
 /// The device of this name; without one that of the environment (`GIRIH_DEVICE`), or `auto`.

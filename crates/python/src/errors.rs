@@ -70,7 +70,9 @@ impl From<tfhe::Error> for Failure {
             tfhe::Error::UnknownSet { .. } => "UnknownSetError",
             tfhe::Error::Malformed { .. } => "MalformedError",
             tfhe::Error::TooNoisy { .. } => "TooNoisyError",
+            tfhe::Error::MissingKey { .. } => "MissingKeyError",
             tfhe::Error::Unsupported { .. } => "UnsupportedError",
+            tfhe::Error::OutOfMemory { .. } => "OutOfMemoryError",
             tfhe::Error::Entropy(_) => "EntropyError",
             _ => "MismatchError",
         };
@@ -82,9 +84,11 @@ impl From<circuit::Error> for Failure {
     fn from(error: circuit::Error) -> Self {
         match error {
             circuit::Error::Tfhe(error) => error.into(),
+            circuit::Error::Discrete(error) => error.into(),
             circuit::Error::Bristol { .. }
             | circuit::Error::Yosys { .. }
             | circuit::Error::Heir { .. } => Self::new("CircuitError", error.to_string()),
+            circuit::Error::Unsupported { .. } => Self::new("UnsupportedError", error.to_string()),
             _ => Self::mismatch(error.to_string()),
         }
     }
@@ -96,6 +100,7 @@ impl From<integer::Error> for Failure {
             integer::Error::Tfhe(error) => error.into(),
             integer::Error::Discrete(error) => error.into(),
             integer::Error::Malformed(_) => Self::new("MalformedError", error.to_string()),
+            integer::Error::Unsupported { .. } => Self::new("UnsupportedError", error.to_string()),
             _ => Self::mismatch(error.to_string()),
         }
     }

@@ -29,7 +29,7 @@ mod _girih {
         server::Recording,
     };
     #[pymodule_export]
-    use crate::device::{Device, absent_devices, devices};
+    use crate::device::{Device, absent_devices, devices, kernels_in};
     #[pymodule_export]
     use crate::tfhe::{
         ciphertexts::{Ciphertexts, concatenate, unpickle_ciphertexts, weighted_sum},

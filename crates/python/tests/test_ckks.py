@@ -160,6 +160,42 @@ def test_batches(ckks_client, ckks_server, rng):
             x + ckks_client.encrypt(b[:2])
 
 
+def devices():
+    """The CPU, and a device of wgpu where the package has that and the machine one."""
+    return ["cpu", *(d.id for d in girih.devices() if d.kind == "wgpu")][:2]
+
+
+@pytest.mark.parametrize("device", devices())
+def test_keys_that_are_made_while_they_are_loaded_are_the_same(device):
+    def owner():
+        return ckks.ClientKey.generate_seeded_for_tests("INSECURE_CKKS_D40_N10", bytes(range(32)))
+
+    wanted = {"rotations": [1, -3], "sums": [4], "conjugation": True, "bootstrapping": 16}
+    heard, first, second = [], owner(), owner()
+    whole = ckks.ServerKey(first.evaluation_keys(**wanted), device, may_wrap=True)
+    flowing = second.server_key(
+        device, **wanted, may_wrap=True, progress=lambda *step: heard.append(step)
+    )
+    assert flowing.key_id == whole.key_id == first.key_id and flowing.device == whole.device
+    assert flowing.device_bytes == whole.device_bytes
+    what, done, total = heard[-1]
+    assert "evaluation keys" in what and done == total > 0
+    x, y = owner().encrypt(np.linspace(-0.5, 0.5, 16)), []
+    for server in (whole, flowing):
+        with server:
+            z = x.to_device(server)
+            z = ((z * z).rotate(1) + z.conjugate()).sum(4).bootstrap()
+            y.append((z.rotate(-3) * z).to_host().to_bytes())
+    # Word for word, whoever made the keys first.
+    assert y[0] == y[1]
+    with pytest.raises(girih.errors.MissingKeyError), flowing:
+        x.rotate(5)
+    with pytest.raises(girih.errors.MismatchError, match="nothing to make keys for"):
+        first.server_key(device, multiplication=False)
+    with pytest.raises(girih.errors.NoDeviceError):
+        first.server_key("cpu:7")
+
+
 def test_matrices(rng):
     client = ckks.ClientKey.generate("INSECURE_CKKS_D40_N10")
     entries, a = rng.uniform(-1, 1, (5, 8)), rng.uniform(-1, 1, 8)

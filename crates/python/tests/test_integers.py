@@ -96,15 +96,15 @@ def test_random_numbers_repeat_and_differ(integer_client, integer_server):
     dice = read(draw(64, "uint8", bytes(32), below=6, log2_distance=10))
     assert set(dice) == set(range(6))
     for kind, arguments, part in (
-        ("int8", {"below": 6}, "unsigned"), ("uint8", {"below": 0}, "at least 1"),
-        ("uint8", {"below": 257}, "has 8 bits"), ("uint8", {"below": 6, "bits": 3}, "one of them"),
-        ("uint8", {"below": 6, "log2_distance": 300}, "is the least"),
+        ("int8", {"below": 6}, "unsigned"), ("uint8", {"below": 0}, "takes 1 to 256"),
+        ("uint8", {"below": 257}, "FheUint8, which"), ("uint8", {"below": 6, "bits": 3}, "one of them"),
+        ("uint8", {"below": 6, "log2_distance": 300}, "from 0 to 256"),
     ):  # fmt: skip
         with pytest.raises(errors.MismatchError, match=part):
             draw(3, kind, bytes(32), **arguments)
     for arguments, part in (
-        ((3, "int8", bytes(32), 8), "below its sign"), ((3, "uint8", bytes(32), 9), "room for 8"),
-        ((3, "bool", bytes(32), 2), "has one"), ((0, "uint8", bytes(32)), "at least one"),
+        ((3, "int8", bytes(32), 8), "below the sign"), ((3, "uint8", bytes(32), 9), "from 0 to 8"),
+        ((3, "bool", bytes(32), 2), "has one"), ((0, "uint8", bytes(32)), "no random numbers"),
     ):  # fmt: skip
         with pytest.raises(errors.MismatchError, match=part):
             draw(*arguments)

@@ -37,7 +37,13 @@ def test_encrypted_and_in_the_clear(model, client, server):
     batch = np.random.default_rng(1).uniform(-0.9, 0.9, (7, 8))
     encrypted = model.encrypt(client, batch)
     assert encrypted.shape == (2, 32)
-    result = model.run(server, encrypted)
+    heard = []
+    result = model.run(server, encrypted, progress=lambda *step: heard.append(step))
+    # All steps are counted before the first.
+    total = heard[0][2]
+    assert heard == [("steps of the model", done, total) for done in range(total + 1)] and total
+    with pytest.raises(TypeError, match="callable"):
+        model.run(server, encrypted, progress=5)
     found = model.decrypt(client, result, 7)
     shared, left = model.decrypt_to_share(client, result, 10, error=1e-6, count=7)
     assert left > 7 and np.abs(shared - model.plain(batch)).max() < 2**-left
@@ -76,7 +82,8 @@ def test_an_encrypted_softmax():
     model = softmax(set, spread=2.0, rows=4)
     client = ckks.ClientKey.generate_seeded_for_tests(set, bytes(range(32)))
     x = np.random.default_rng(9).uniform(-2, 2, (3, 2, 4))
-    result = model.run(model.server(model.keys(client), "cpu"), model.encrypt(client, x))
+    # Of a client key the keys are made while they are loaded.
+    result = model.run(model.server(client, "cpu"), model.encrypt(client, x))
     found = model.decrypt(client, result, 3)
     assert np.abs(found - model.plain(x)).max() < 1e-6
     assert np.abs(found - exact_softmax(x)).max() < 2**-10
@@ -194,6 +201,8 @@ def test_refusals_of_clients_and_servers(model, client, server):
         model.decrypt(client, model.run(server, model.encrypt(client, x)), 9)
     with pytest.raises(errors.MismatchError, match="this model is for"):
         model.server(other.evaluation_keys(), "cpu")
+    with pytest.raises(errors.MismatchError, match="this model is for"):
+        model.server(other, "cpu")
     with pytest.raises(errors.UnsupportedError, match=r"fc2 \(linear\): levels end there"):
         few = ckks.Parameters.generate(
             "INSECURE_FEW", log2_degree=10, log2_scale=40.0, auxiliary=2, levels=2

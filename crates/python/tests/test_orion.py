@@ -145,7 +145,7 @@ class Residual(on.Module):
 
 def test_a_network_that_bootstraps():
     clear, got, backend = run(Residual(), (16,), config(8, boot=True))
-    assert backend.parameters.name == "INSECURE_CKKS_D40_N10"
+    assert backend.parameters.name == "INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10"
     assert np.abs(got - clear).max() < 1e-4
 
 

@@ -279,7 +279,26 @@ import numpy as np
 from girih import ckks
 
 what = sys.argv[1]
-if what == "keys":
+if what.startswith("tfhe"):
+    import girih
+
+    large = girih.LargeParameters("default")
+    client = girih.ClientKey.generate(large.parameters)
+    every = ["floor", "sign", "decompose", "relu"]
+    if what == "tfhe keys":
+        work = lambda: large.keys(client, every, bits=20)
+    else:
+        keys = large.keys(client, every, bits=20, transform="ntt")
+        work = lambda: girih.LargeServerKey(keys, what.split()[-1])
+elif what.startswith("loading"):
+    client = ckks.ClientKey.generate("CKKS_N14_D40")
+    rotations = list(range(1, 60))
+    if what.startswith("loading whole"):
+        keys = client.evaluation_keys(rotations=rotations)
+        work = lambda: ckks.ServerKey(keys, what.split()[-1])
+    else:
+        work = lambda: client.server_key(what.split()[-1], rotations=rotations)
+elif what == "keys":
     client = ckks.ClientKey.generate("CKKS_D40")
     work = lambda: client.evaluation_keys(rotations=list(range(1, 100)))
 else:
@@ -299,8 +318,19 @@ print("ended", flush=True)
 """
 
 
+#: A device of wgpu, where the package has that and the machine one.
+WGPU = [d.id for d in girih.devices() if d.kind == "wgpu"][:1]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("what", ["keys", "recording", "bootstrapping"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "keys", "recording", "bootstrapping", "tfhe keys",
+        *(f"{what} on {device}" for device in ["cpu", *WGPU]
+          for what in ("tfhe loading", "loading whole keys", "loading keys")),
+    ],
+)  # fmt: skip
 def test_a_signal_ends_a_process_at_once(what):
     """Each would take many seconds, and nothing of it is waited for."""
     # Processes in the background begin without Python's handler.

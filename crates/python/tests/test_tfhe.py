@@ -172,7 +172,7 @@ def test_packed_sets(rng):
     assert np.array_equal(client.decrypt(x[1]), table[1])
     with pytest.raises(ValueError, match="share a ciphertext"):
         x[:, 1]
-    with pytest.raises(ValueError, match="no multiple of r = 2"):
+    with pytest.raises(ValueError, match="a multiple of 2"):
         client.encrypt([True])
 
 

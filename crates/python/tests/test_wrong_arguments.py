@@ -379,6 +379,14 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "ckks.ClientKey.generate_seeded_for_tests": (
             ckks.ClientKey.generate_seeded_for_tests, (set_of_vectors, seed), {},
         ),
+        "ckks.ClientKey.server_key": (
+            no_progress(ckks_client.server_key), ("cpu",),
+            {
+                "multiplication": True, "rotations": [1], "sums": [2], "conjugation": False,
+                "maps": [o["matrix"]], "level": 2, "bootstrap_when_needed": False,
+                "compose_rotations": False, "may_wrap": False, "progress": None,
+            },
+        ),
         "ckks.CompositeSign": (ckks.CompositeSign, (0.1, 0.1), {}),
         "ckks.CompositeSign.with_degrees": (
             ckks.CompositeSign.with_degrees, (0.1, [7, 7]), {},

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`ParameterSet`], [`SetId`] | what a scheme's set shows of itself, and its name |
 //! | [`KeyId`] | the public name of a secret key |
+//! | [`Mismatch`] | what does not fit, for the errors of all crates |
 //! | [`Secret`] | small secret coefficients, wiped when dropped |
 //! | [`Entropy`] | where randomness comes from, and which stream serves what |
 //! | [`wire`] | the serialized form of keys and ciphertexts |
@@ -55,6 +56,7 @@ mod entropy;
 mod error;
 mod id;
 mod kind;
+mod mismatch;
 mod names;
 pub mod parameter_file;
 mod secret;
@@ -65,6 +67,7 @@ pub mod wire;
 pub use entropy::{Entropy, Fresh, KeySeed, MaskSeed, MaskStreams, SecretStreams};
 pub use error::{Error, Result};
 pub use id::KeyId;
+pub use mismatch::{Counts, Mismatch};
 pub use names::nearest;
 pub use secret::{Secret, SecretDistribution};
 pub use set::{ParameterSet, Scheme, SetId};

@@ -37,11 +37,8 @@ impl Between {
     /// Refuses TFHE ciphertexts of another set or under another key.
     pub fn check(&self, x: &LweCiphertexts) -> Result<()> {
         if x.set() != self.parameters.tfhe() {
-            return error::mismatch(format!(
-                "TFHE ciphertexts of {}: this switch is between {}",
-                x.set(),
-                self.parameters
-            ));
+            let (what, rule) = ("TFHE ciphertexts", "this switch is for");
+            return error::wrong_set(what, x.set(), rule, self.parameters.tfhe());
         }
         if let Some(key) = x.key_id().filter(|key| *key != self.tfhe) {
             return error::wrong_key("TFHE ciphertexts", key, "this switch is for", self.tfhe);

@@ -1,9 +1,10 @@
 //! Exact comparisons of slots by large-precision TFHE.
 
-use crate::lookup::check_declared;
+use crate::lookup::{check_declared, not_whole};
 use crate::{Resolution, Result, Switch, SwitchingParameters, error, phase_of};
 use girih_backend::Transform;
 use girih_ckks::server::Ciphertexts;
+use girih_rlwe::{Counts, Mismatch};
 use girih_tfhe::large::{LargeOperation, LargeParameters, LargeServer};
 use girih_tfhe::{Function, Gate, LweCiphertexts};
 
@@ -52,16 +53,14 @@ impl<'s> Comparator<'s> {
     /// make what can be told apart 16 times finer, as far as the errors of switching allow.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for servers of different sets,
+    /// [`Error::WrongSet`](crate::Error::WrongSet) for servers of different sets,
     /// [`Error::WrongKey`](crate::Error::WrongKey) for those of different clients,
     /// [`Error::Tfhe`](crate::Error::Tfhe) for a modulus out of range.
     pub fn new(switch: &'s Switch<'s>, large: &'s LargeServer, log2_modulus: u32) -> Result<Self> {
         let (home, own) = (large.parameters().home(), switch.parameters().tfhe());
         if home != own {
-            return error::mismatch(format!(
-                "a large-precision context of {home}, and a switch to {own}: both must be of one \
-                 set"
-            ));
+            let (what, rule) = ("a large-precision context", "this switch is for");
+            return error::wrong_set(what, home, rule, own);
         }
         if large.key_id() != switch.tfhe_key_id() {
             let (what, rule) = ("a large-precision server", "this switch is for");
@@ -128,12 +127,14 @@ impl<'s> Comparator<'s> {
     /// Which of the first `count` slots, times `sign`, is the largest.
     fn extreme(&self, x: &Ciphertexts, count: usize, range: f64, sign: i64) -> Result<Compared> {
         check_declared(x, range)?;
-        if x.len() != 1 || !(2..=256).contains(&count) {
-            return error::mismatch(format!(
-                "the {} of {count} slots of {} ciphertexts: there may be 2 to 256 of one",
-                if sign > 0 { "largest" } else { "smallest" },
-                x.len()
-            ));
+        let which = if sign > 0 { "largest" } else { "smallest" };
+        if x.len() != 1 {
+            let what = format!("ciphertexts of which slots are compared for the {which}");
+            return error::mismatch(Mismatch::count(what, x.len(), Counts::Exactly(1)));
+        }
+        if !(2..=256).contains(&count) {
+            let what = format!("slots of which the {which} is wanted");
+            return error::mismatch(Mismatch::count(what, count, Counts::Between(2, 256)));
         }
         // Differences are twice as large as numbers.
         let turns = self.turns(2.0 * range)?;
@@ -208,9 +209,8 @@ impl<'s> Comparator<'s> {
     /// Turns of a slot of 1, for slots up to `range` in magnitude.
     fn turns(&self, range: f64) -> Result<f64> {
         if !(range.is_finite() && range > 0.0) {
-            return error::mismatch(format!(
-                "numbers of magnitude up to {range}: it must be positive and finite"
-            ));
+            let (what, rule) = ("the magnitude of numbers", "it must be positive and finite");
+            return error::mismatch(Mismatch::real(what, range, rule));
         }
         let beta = self.large.parameters().beta() as f64;
         let margin = 2.0 * beta * libm::exp2(-f64::from(self.log2_modulus));
@@ -228,11 +228,7 @@ impl<'s> Comparator<'s> {
         if x.len() == 1 || count == self.switch.slots() {
             return Ok(());
         }
-        error::mismatch(format!(
-            "{count} slots each of {} ciphertexts: take all {}, or one ciphertext",
-            x.len(),
-            self.switch.slots()
-        ))
+        error::mismatch(not_whole(x.len(), count, self.switch.slots()))
     }
 
     /// Bits for gates that say which slots are negative.

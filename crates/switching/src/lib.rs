@@ -39,6 +39,7 @@ mod wires;
 
 pub use compare::{Comparator, Compared};
 pub use error::{Error, Result};
+pub use girih_rlwe::{Counts, Mismatch};
 pub use keys::SwitchingKeys;
 pub use noise::SwitchingNoise;
 pub use parameters::SwitchingParameters;

@@ -1,30 +1,37 @@
 //! Look-ups of slots by one bootstrapping of any TFHE set.
 
-use crate::{Result, Switch, error, phase_of};
+use crate::{Error, Result, Switch, error, phase_of};
 use girih_ckks::server::Ciphertexts;
+use girih_rlwe::{Counts, Mismatch};
 use girih_tfhe::{LookUpTable, LweCiphertexts, ServerKey};
 use std::ops::Range;
 
 /// The distance between the 2^bits points of an interval.
 pub(crate) fn step(interval: &Range<f64>, bits: u32) -> Result<f64> {
     let width = interval.end - interval.start;
-    if width.is_finite() && width > 0.0 && bits < 32 {
+    if bits >= 32 {
+        return error::mismatch(Mismatch::range("log2 of the number of points", bits, [0, 31]));
+    }
+    if width.is_finite() && width > 0.0 {
         return Ok(width * libm::exp2(-f64::from(bits)));
     }
-    error::mismatch(format!(
-        "2^{bits} points of the interval {interval:?}: it must be finite and not empty, and bits \
-         below 32"
-    ))
+    let what = format!("the width of the interval {interval:?}");
+    error::mismatch(Mismatch::real(what, width, "it must be positive and finite"))
+}
+
+/// Of several ciphertexts all slots must be taken, as only whole vectors stay in their places.
+pub(crate) fn not_whole(ciphertexts: usize, count: usize, slots: usize) -> Mismatch {
+    let what = format!("slots of each of {ciphertexts} ciphertexts, where one may have fewer");
+    Mismatch::count(what, count, Counts::Exactly(slots))
 }
 
 /// Refuses slots that were declared to be larger than `range`, for which a comparison or a look-up
 /// is made.
 pub(crate) fn check_declared(x: &Ciphertexts, range: f64) -> Result<()> {
     match x.declared_magnitude() {
-        Some(declared) if declared > range * (1.0 + 2f64.powi(-20)) => error::mismatch(format!(
-            "slots that were declared to reach {declared}, and a range of {range}: take a larger \
-             range, or declare what they reach (`with_magnitude`)"
-        )),
+        Some(declared) if declared > range * (1.0 + 2f64.powi(-20)) => {
+            Err(Error::Magnitude { declared, range })
+        }
         _ => Ok(()),
     }
 }
@@ -36,7 +43,10 @@ pub(crate) fn check_numbers(
     f: &impl Fn(f64) -> f64,
 ) -> Result<()> {
     match points.find(|&x| f(x).is_nan()) {
-        Some(x) => error::mismatch(format!("a function that is no number at {x}")),
+        Some(x) => {
+            let what = format!("the value of a function at {x}");
+            error::mismatch(Mismatch::real(what, f64::NAN, "it must be a number"))
+        }
         None => Ok(()),
     }
 }
@@ -52,9 +62,9 @@ impl Switch<'_> {
     /// to 0 for them: they are numbers with an error.
     ///
     /// # Errors
-    /// As [`Switch::to_tfhe`] and [`ServerKey::apply`]; [`Error::Mismatch`](crate::Error::Mismatch)
-    /// for a server of another set and an empty interval,
-    /// [`Error::WrongKey`](crate::Error::WrongKey) for a server of another key.
+    /// As [`Switch::to_tfhe`] and [`ServerKey::apply`]; [`Error::Mismatch`] for an empty interval,
+    /// [`Error::Magnitude`] for slots that were declared to leave it, [`Error::WrongSet`] and
+    /// [`Error::WrongKey`] for a server of another set or key.
     pub fn lookup(
         &self,
         server: &ServerKey,
@@ -65,11 +75,7 @@ impl Switch<'_> {
         f: impl Fn(f64) -> f64,
     ) -> Result<Ciphertexts> {
         if x.len() != 1 && count != self.slots() {
-            return error::mismatch(format!(
-                "{count} slots each of {} ciphertexts: take all {}, or one ciphertext",
-                x.len(),
-                self.slots()
-            ));
+            return error::mismatch(not_whole(x.len(), count, self.slots()));
         }
         let step = step(&interval, bits)?;
         check_declared(x, interval.start.abs().max(interval.end.abs()))?;
@@ -77,7 +83,7 @@ impl Switch<'_> {
         let set = server.set();
         if set != self.parameters().tfhe() {
             let own = self.parameters().tfhe();
-            return error::mismatch(format!("a TFHE server of {set}: this switch is for {own}"));
+            return error::wrong_set("a TFHE server", set, "this switch is for", own);
         }
         if server.key_id() != self.tfhe_key_id() {
             let (what, rule) = ("a TFHE server", "this switch is for");

@@ -4,6 +4,12 @@ use crate::{Error, Result};
 use girih_ring::{Modulus, SplitNtt, TorusCrt};
 use zeroize::Zeroizing;
 
+/// There is no ring of such a degree.
+pub(crate) fn impossible(degree: usize, why: &str) -> Error {
+    let degree = degree.to_string();
+    girih_ckks::Error::Parameter { field: "N", value: degree, rule: why.into() }.into()
+}
+
 /// The transforms of one degree modulo a few primes, and their CRT.
 pub(crate) struct HostRing {
     transforms: Vec<SplitNtt>,
@@ -13,7 +19,7 @@ pub(crate) struct HostRing {
 impl HostRing {
     /// Those of `primes`, each 1 modulo 2N, of product below 2^124.
     pub fn new(primes: &[u32], degree: usize) -> Result<Self> {
-        let wrong = |why: String| Error::Mismatch(format!("primes {primes:?}: {why}"));
+        let wrong = |why: String| impossible(degree, &format!("primes {primes:?}: {why}"));
         let one = |&p: &u32| {
             let modulus = Modulus::new(p).ok_or_else(|| wrong(format!("{p} is no prime word")))?;
             SplitNtt::new(modulus, degree).map_err(|e| wrong(e.to_string()))

@@ -3,13 +3,13 @@
 use crate::between::Between;
 use crate::keys::SwitchingKeys;
 use crate::noise::SwitchingNoise;
-use crate::{Result, SwitchingParameters, error};
+use crate::{Error, Result, SwitchingParameters, error};
 use girih_ckks::noise::Noise;
 use girih_ckks::program::{TransformRule, slots_to_coefficients};
 use girih_ckks::server::{Bootstrapping, Ciphertexts, LinearMap, Recording, ServerKey};
 use girih_ckks::{Ciphertext, CiphertextHeader, CkksParameters, Complex64, KeyKind, KeyRange};
 use girih_ring::bit_reverse;
-use girih_rlwe::KeyId;
+use girih_rlwe::{Counts, KeyId, Mismatch};
 use girih_tfhe::LweCiphertexts;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,22 +79,23 @@ impl<'s> Switch<'s> {
     /// the keys of [`Switch::evaluation_keys`].
     ///
     /// # Errors
-    /// [`Error::WrongKey`](crate::Error::WrongKey) for keys of another client, and
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for those of another set and numbers of slots
+    /// [`Error::WrongSet`] and [`Error::WrongKey`] for keys of another set or client,
+    /// [`Error::Ckks`] for a set without bootstrapping, [`Error::Mismatch`] for numbers of slots
     /// that are no power of two from 2 to those of the set.
     pub fn new(ckks: &'s ServerKey, keys: &SwitchingKeys, slots: usize) -> Result<Self> {
         let parameters = keys.parameters();
         let set = ckks.set();
         if set != parameters.ckks() {
-            return error::mismatch(format!(
-                "switching keys of {parameters} where {set} is loaded"
-            ));
+            let rule = "the server key is of";
+            return error::wrong_set("switching keys", parameters, rule, set);
         }
         if set.bootstrapping().is_none() {
-            return error::mismatch(format!(
-                "vectors of {set}, which has no bootstrapping for them: numbers in slots go \
-                 through a WireSwitch"
-            ));
+            return Err(Error::Ckks(girih_ckks::Error::Unsupported {
+                set: set.to_string(),
+                why: "it has no bootstrapping for vectors: numbers in slots go through a \
+                      WireSwitch"
+                    .into(),
+            }));
         }
         if keys.ckks_key_id() != ckks.key_id() {
             let (what, rule) = ("switching keys", "the server key is of client key");
@@ -102,9 +103,8 @@ impl<'s> Switch<'s> {
         }
         if !slots.is_power_of_two() || !(2..=set.slots()).contains(&slots) {
             let most = set.slots();
-            return error::mismatch(format!(
-                "vectors of {slots} slots: the number must be a power of two from 2 to {most}"
-            ));
+            let allowed = Counts::PowerOfTwo { least: 2, most };
+            return error::mismatch(Mismatch::count("slots of vectors", slots, allowed));
         }
         Ok(Self {
             ckks,
@@ -162,10 +162,9 @@ impl<'s> Switch<'s> {
     /// [`Estimate::bias`]: girih_ckks::server::Estimate::bias
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for too few levels ([`Switch::levels`]), another
-    /// number of slots than [`Switch::slots`], a count or a factor out of range;
-    /// [`Error::Tfhe`](crate::Error::Tfhe) for a modulus that the TFHE set does not have, and
-    /// [`Error::Ckks`](crate::Error::Ckks) as every operation of CKKS.
+    /// [`Error::Mismatch`] for another number of slots than [`Switch::slots`], a count or a factor
+    /// out of range; [`Error::Tfhe`] for a modulus that the TFHE set does not have, and
+    /// [`Error::Ckks`] for too few levels ([`Switch::levels`]) and as every operation of CKKS.
     pub fn to_tfhe(
         &self,
         x: &Ciphertexts,
@@ -185,20 +184,21 @@ impl<'s> Switch<'s> {
         log2_modulus: u32,
         worst: f64,
     ) -> Result<LweCiphertexts> {
-        if x.slots() != self.slots || !(1..=self.slots).contains(&count) {
-            return error::mismatch(format!(
-                "{count} of {} slots: this switch takes up to {} of vectors of {0}",
-                x.slots(),
-                self.slots
-            ));
+        if x.slots() != self.slots {
+            let (what, allowed) = ("slots of vectors for this switch", Counts::Exactly(self.slots));
+            return error::mismatch(Mismatch::count(what, x.slots(), allowed));
+        }
+        if !(1..=self.slots).contains(&count) {
+            let what = format!("slots to take of vectors of {}", self.slots);
+            let allowed = Counts::Between(1, self.slots);
+            return error::mismatch(Mismatch::count(what, count, allowed));
         }
         if x.level() < self.levels() {
-            return error::mismatch(format!(
-                "slots go to coefficients from level {} on, and the ciphertext stands at {}: \
-                 bootstrap it",
-                self.levels(),
-                x.level()
-            ));
+            return Err(Error::Ckks(girih_ckks::Error::OutOfLevels {
+                operation: "a switch to TFHE".into(),
+                needed: self.levels(),
+                level: x.level(),
+            }));
         }
         let (factor, multiple) = self.split(turns)?;
         let coefficients = self.recording(x, factor)?.run(&[x])?.remove(0);
@@ -222,9 +222,8 @@ impl<'s> Switch<'s> {
         let q0 = self.parameters().q0() as f64;
         let wanted = turns * q0 / scale;
         if !(wanted.is_finite() && wanted > 1e-6 && wanted < q0 / 4.0) {
-            return error::mismatch(format!(
-                "{turns} turns for a slot of 1: the factor must be positive and of moderate size"
-            ));
+            let rule = "it must be positive and of moderate size";
+            return error::mismatch(Mismatch::real("the turns of a slot of 1", turns, rule));
         }
         let multiple = wanted.ceil();
         Ok((wanted / multiple, multiple as u64))
@@ -269,9 +268,8 @@ impl<'s> Switch<'s> {
     /// [`phase_of`]`(y)`.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set,
-    /// [`Error::WrongKey`](crate::Error::WrongKey) for those under another key, and
-    /// [`Error::Ckks`](crate::Error::Ckks) as every operation of CKKS.
+    /// [`Error::WrongSet`] and [`Error::WrongKey`] for ciphertexts of another set or under another
+    /// key, and [`Error::Ckks`] as every operation of CKKS.
     pub fn to_ckks(&self, x: &LweCiphertexts) -> Result<Ciphertexts> {
         self.between.check(x)?;
         let set = self.parameters().ckks();

@@ -3,12 +3,12 @@
 use crate::between::Between;
 use crate::keys::SwitchingKeys;
 use crate::noise::SwitchingNoise;
-use crate::{Result, Switch, SwitchingParameters, error};
+use crate::{Error, Result, Switch, SwitchingParameters, error};
 use girih_ckks::noise::Noise;
 use girih_ckks::server::Ciphertexts;
 use girih_ckks::{Ciphertext, CiphertextHeader};
 use girih_discrete::{Phases, ServerKey, Table, Wires, table_levels};
-use girih_rlwe::KeyId;
+use girih_rlwe::{KeyId, Mismatch};
 use girih_tfhe::LweCiphertexts;
 
 /// Errors of CKKS are as the secret's square in each slot, which is exponentially distributed: it
@@ -40,14 +40,12 @@ impl<'s> WireSwitch<'s> {
     /// ([`ClientKey::ckks`](girih_discrete::ClientKey::ckks)) and a TFHE client key.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for keys of another set,
-    /// [`Error::WrongKey`](crate::Error::WrongKey) for those of another client.
+    /// [`Error::WrongSet`] and [`Error::WrongKey`] for keys of another set or client.
     pub fn new(numbers: &'s ServerKey, keys: &SwitchingKeys) -> Result<Self> {
         let (set, parameters) = (numbers.set(), keys.parameters());
         if set.ckks() != parameters.ckks() {
-            return error::mismatch(format!(
-                "switching keys of {parameters} where {set} is loaded"
-            ));
+            let rule = "the server key is of";
+            return error::wrong_set("switching keys", parameters, rule, set);
         }
         if keys.ckks_key_id() != numbers.key_id() {
             let (what, rule) = ("switching keys", "the server key is of client key");
@@ -87,11 +85,10 @@ impl<'s> WireSwitch<'s> {
     /// errors are counted.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for ciphertexts of another set and tables whose
-    /// modulus does not divide the plaintext modulus;
-    /// [`Error::WrongKey`](crate::Error::WrongKey) for ciphertexts under another key;
-    /// [`Error::Discrete`](crate::Error::Discrete) as [`ServerKey::lookup_phases`], for what would
-    /// be wrong too often above all.
+    /// [`Error::WrongSet`] and [`Error::WrongKey`] for ciphertexts of another set or under another
+    /// key, [`Error::Undeclared`] for those of unknown width, [`Error::Tables`] for tables whose
+    /// modulus does not divide the plaintext modulus; [`Error::Discrete`] as
+    /// [`ServerKey::lookup_phases`], for what would be wrong too often above all.
     pub fn to_wires(&self, x: &LweCiphertexts, tables: &[&Table]) -> Result<Vec<Wires>> {
         self.to_wires_within(x, 0.0, tables)
     }
@@ -108,10 +105,9 @@ impl<'s> WireSwitch<'s> {
         tables: &[&Table],
     ) -> Result<Vec<Wires>> {
         if !(0.0..0.5).contains(&within) {
-            return error::mismatch(format!(
-                "messages off by {within} of a step: it must be a number from 0 on, and below 1/2, \
-                 where the next step begins"
-            ));
+            let what = "what messages are off by, in steps,";
+            let rule = "it must be from 0 on, and below 1/2, where the next step begins";
+            return error::mismatch(Mismatch::real(what, within, rule));
         }
         let multiple = self.multiple(x, tables)?;
         let modulus = x.plaintext_modulus().unwrap_or(1) as f64;
@@ -125,18 +121,19 @@ impl<'s> WireSwitch<'s> {
         let read = u64::from(first.modulus());
         match x.plaintext_modulus() {
             Some(all) if all.is_multiple_of(read) => Ok(all / read),
-            Some(all) => error::mismatch(format!(
-                "tables modulo {read} of messages of which {all} fill a turn: their modulus must \
-                 divide that; {}",
-                match all {
+            Some(all) => Err(Error::Tables {
+                found: read,
+                messages: all,
+                advice: match all {
                     0..=3 => "take tables of that modulus".to_owned(),
                     _ => format!("messages of TFHE leave half of it free: take {}", all / 2),
-                }
-            )),
-            None => error::mismatch(
-                "ciphertexts of which nobody has said how many messages fill a turn: say so \
-                 (`with_plaintext_modulus`)",
-            ),
+                },
+            }),
+            None => Err(Error::Undeclared {
+                what: "ciphertexts",
+                missing: "how many messages fill a turn",
+                by: "with_plaintext_modulus",
+            }),
         }
     }
 
@@ -181,12 +178,14 @@ impl<'s> WireSwitch<'s> {
     /// TFHE set does not have.
     pub fn to_tfhe(&self, x: &Wires, bits: u32, log2_modulus: u32) -> Result<LweCiphertexts> {
         let (low, high) = x.range();
-        if !(1..=11).contains(&bits) || low < 0 || high >= 1 << bits {
-            return error::mismatch(format!(
-                "numbers from {low} to {high} as messages of {bits} bits: bits are 1 to 11, and \
-                 numbers from 0 on that fit them; look up what they are, or say so \
-                 (`Wires::within`)"
-            ));
+        if !(1..=11).contains(&bits) {
+            let what = "the number of bits of messages";
+            return error::mismatch(Mismatch::range(what, bits, [1, 11]));
+        }
+        if low < 0 || high >= 1 << bits {
+            let (what, allowed) = (format!("messages of {bits} bits"), (0, (1 << bits) - 1));
+            let advice = "; look up what they are, or say so (`Wires::within`)";
+            return error::mismatch(Mismatch::numbers(what, (low, high), allowed, advice));
         }
         let modulus = 2u32 << bits;
         let phases = self.numbers.phases(x, modulus)?;
@@ -213,24 +212,27 @@ impl<'s> WireSwitch<'s> {
         if all <= limit {
             return Ok(());
         }
-        error::mismatch(format!(
-            "messages modulo {modulus} of {} modulo 2^{} would be misread with probability \
-             2^{all:.1} a ciphertext of numbers, and 2^{limit:.1} is allowed: take fewer bits, a \
-             larger modulus, or another TFHE set",
-            self.parameters().tfhe(),
-            x.log2_modulus()
-        ))
+        Err(Error::Discrete(girih_discrete::Error::Failure {
+            what: format!(
+                "messages modulo {modulus} of {} modulo 2^{}",
+                self.parameters().tfhe(),
+                x.log2_modulus()
+            ),
+            log2_failure: all,
+            limit,
+            advice: "take fewer bits, a larger modulus, or another TFHE set".into(),
+        }))
     }
 
     fn check_switch(&self, other: &Switch<'_>) -> Result<()> {
         let (own, found) = (self.parameters().tfhe(), other.parameters().tfhe());
-        if own != found || self.tfhe_key_id() != other.tfhe_key_id() {
-            return error::mismatch(format!(
-                "vectors and numbers go through one TFHE key: these are {found} and client key \
-                 {:.8}, and {own} and {:.8}",
-                other.tfhe_key_id(),
-                self.tfhe_key_id()
-            ));
+        let what = "a switch for vectors";
+        if own != found {
+            return error::wrong_set(what, found, "numbers go through a TFHE key of", own);
+        }
+        let [found, own] = [other.tfhe_key_id(), self.tfhe_key_id()];
+        if own != found {
+            return error::wrong_key(what, found, "numbers go through client key", own);
         }
         Ok(())
     }
@@ -247,8 +249,9 @@ impl<'s> WireSwitch<'s> {
     ///
     /// # Errors
     /// As [`Switch::to_tfhe`] and [`WireSwitch::to_wires_within`];
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a switch of another TFHE key and a step that
-    /// is no positive number.
+    /// [`Error::WrongSet`] and [`Error::WrongKey`] for a switch of another TFHE key,
+    /// [`Error::Undeclared`] for slots of unknown errors, [`Error::Mismatch`] for a step that is no
+    /// positive number.
     pub fn round(
         &self,
         from: &Switch<'_>,
@@ -259,14 +262,15 @@ impl<'s> WireSwitch<'s> {
     ) -> Result<Vec<Wires>> {
         self.check_switch(from)?;
         if !(step.is_finite() && step > 0.0) {
-            return error::mismatch(format!("steps of {step}: a positive number is needed"));
+            return error::mismatch(Mismatch::real("a step", step, "it must be positive"));
         }
         let bias = x.estimate().bias;
         if !bias.is_finite() {
-            return error::mismatch(
-                "slots whose approximations have no bound: say what they are within \
-                 (`with_estimate`)",
-            );
+            return Err(Error::Undeclared {
+                what: "slots",
+                missing: "how far approximations are off at most",
+                by: "with_estimate",
+            });
         }
         let modulus = tables.first().map_or(2, |table| table.modulus());
         let turns = 1.0 / (step * f64::from(modulus));
@@ -286,17 +290,15 @@ impl<'s> WireSwitch<'s> {
     ///
     /// # Errors
     /// As [`ServerKey::lookup`], [`WireSwitch::to_tfhe`] and [`Switch::to_ckks`];
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a switch of another TFHE key, and numbers
-    /// that are not from 0 to below the set's modulus.
+    /// [`Error::WrongSet`] and [`Error::WrongKey`] for a switch of another TFHE key,
+    /// [`Error::Mismatch`] for numbers that are not from 0 to below the set's modulus.
     pub fn to_ckks(&self, x: &Wires, to: &Switch<'_>) -> Result<Ciphertexts> {
         self.check_switch(to)?;
         let (low, high) = x.range();
         let p = self.numbers.set().modulus();
         if low < 0 || high >= i64::from(p) {
-            return error::mismatch(format!(
-                "numbers from {low} to {high} to slots: they must be from 0 to {}",
-                p - 1
-            ));
+            let allowed = (0, i64::from(p) - 1);
+            return error::mismatch(Mismatch::numbers("slots", (low, high), allowed, ""));
         }
         let bits = (64 - high.leading_zeros()).max(1);
         // Numbers are read in as small a modulus as holds them.

@@ -58,7 +58,7 @@ fn slots_are_compared_exactly_and_come_back() {
     let square = |x: f64| x * x - 0.5;
     let looked_up = comparator.lookup(&encrypt(&points), slots, -1.0..1.0, 2, square).unwrap();
     let nowhere = comparator.lookup(&encrypt(&points), slots, -1.0..1.0, 2, |x| (x - 2.0).sqrt());
-    assert!(nowhere.unwrap_err().to_string().contains("no number at -1"));
+    assert!(nowhere.unwrap_err().to_string().contains("function at -1 is NaN"));
     for (y, x) in decrypt(&looked_up.slots).iter().zip(&points) {
         assert!((y - square(*x)).abs() < 2e-3, "{x}: {y}, not {}", square(*x));
     }
@@ -138,7 +138,7 @@ fn slots_are_looked_up_by_any_set() {
         assert!((y - square(*x)).abs() < 0.05, "{x}: {y}, not {}", square(*x));
     }
     let nowhere = switch.lookup(&tfhe, &x, slots, -1.0..1.0, 3, |x| (x - 2.0).sqrt()).unwrap_err();
-    assert!(nowhere.to_string().contains("no number at -1"), "{nowhere}");
+    assert!(nowhere.to_string().contains("function at -1 is NaN"), "{nowhere}");
     let beyond = x.with_magnitude(2.0).unwrap();
     let beyond = switch.lookup(&tfhe, &beyond, slots, -1.0..1.0, 3, square).unwrap_err();
     assert!(beyond.to_string().contains("declared to reach 2"), "{beyond}");
@@ -168,7 +168,7 @@ fn what_does_not_belong_together_is_refused() {
     assert!(key.contains("client key"), "{key}");
     let toy = ParameterSet::by_name("INSECURE_TOY").unwrap();
     let wrong = girih_tfhe::ClientKey::generate(&toy).unwrap().encrypt(&[1], 4).unwrap();
-    assert!(matches!(switch.to_ckks(&wrong), Err(Error::Mismatch(_))));
+    assert!(matches!(switch.to_ckks(&wrong), Err(Error::WrongSet { .. })));
     let strangers = SwitchingKeys::generate(
         &girih_ckks::ClientKey::generate(parties.ckks.set()).unwrap(),
         &parties.tfhe,

@@ -104,7 +104,7 @@ fn bits_go_to_numbers_and_back() {
     let found = switch.to_wires(&x, &[&not]).expect("small errors").remove(0);
     assert_eq!(place.decrypt(&found), bits.iter().map(|&b| i64::from(!b)).collect::<Vec<_>>());
     let error = switch.to_tfhe(&found, 1, rough.log2_modulus()).expect_err("a coarse modulus");
-    assert!(error.to_string().contains("would be misread with"), "{error}");
+    assert!(error.to_string().contains("would be wrong with"), "{error}");
     place.server.limit_failure(-16.0).expect("a toy");
     let back = switch.to_tfhe(&found, 1, rough.log2_modulus()).expect("small errors");
     let keys = girih_tfhe::EvaluationKeys::generate(&place.tfhe, &NoProgress).expect("keys");
@@ -158,10 +158,13 @@ fn vectors_are_rounded_and_come_back() {
     let far = switch.round(&between, &x, (16, 0.25), 0.3, &[&square]).expect_err("too far");
     assert!(far.to_string().contains("on top of 2^"), "{far}");
     for (call, words) in [
-        (switch.round(&between, &x, (16, -1.0), 0.0, &[&square]), "steps of -1"),
+        (switch.round(&between, &x, (16, -1.0), 0.0, &[&square]), "a step is -1"),
         (switch.round(&between, &x, (16, 0.25), 0.5, &[&square]), "below 1/2"),
-        (switch.round(&between, &x, (17, 0.25), 0.1, &[&square]), "17 of 16 slots"),
-        (switch.round(&between, &x, (16, 0.25), 0.1, &[]), "tables: 0"),
+        (
+            switch.round(&between, &x, (17, 0.25), 0.1, &[&square]),
+            "17 slots to take of vectors of 16",
+        ),
+        (switch.round(&between, &x, (16, 0.25), 0.1, &[]), "no tables of a look-up"),
     ] {
         let error = call.expect_err("refused").to_string();
         assert!(error.contains(words), "{error}");
@@ -197,7 +200,7 @@ fn what_does_not_belong_together_is_refused_in_words() {
     let numbers = place.client.encrypt_batch(&[[9, 1]], 16).expect("numbers");
     let wires = place.server.upload(&numbers).expect("of this set");
     let error = switch.to_tfhe(&wires, 3, 64).expect_err("too large").to_string();
-    assert!(error.contains("numbers from 0 to 15 as messages of 3 bits"), "{error}");
+    assert!(error.contains("numbers from 0 to 15: messages of 3 bits must be"), "{error}");
     let error = switch.to_tfhe(&wires, 4, 3).expect_err("a modulus").to_string();
     assert!(error.contains("modulus"), "{error}");
 
@@ -207,14 +210,14 @@ fn what_does_not_belong_together_is_refused_in_words() {
     let foreign = SwitchingKeys::from_bytes(&bytes).expect("the same");
     let vectors = Parties::new("INSECURE_CKKS_D40_N10", "INSECURE_TOY_TORUS", 16);
     let error = WireSwitch::new(&place.server, &vectors.keys).expect_err("another set").to_string();
-    assert!(error.contains("where INSECURE_DISCRETE_4_N10 is loaded"), "{error}");
+    assert!(error.contains("the server key is of INSECURE_DISCRETE_4_N10"), "{error}");
     let own = WireSwitch::new(&place.server, &foreign).expect("keys of the client of numbers");
     let error = own.to_wires(&place.tfhe.encrypt_messages(&[1], 3).expect("it fits"), &[&table(8)]);
     assert!(error.expect_err("another key").to_string().contains("under client key"));
     let ckks = vectors.load();
     let between = vectors.switch(&ckks);
     let error = own.to_ckks(&wires, &between).expect_err("two keys").to_string();
-    assert!(error.contains("go through one TFHE key"), "{error}");
+    assert!(error.contains("numbers go through client key"), "{error}");
     let error = girih_switching::Switch::new(place.server.ckks(), &place.keys, 16);
     let error = error.expect_err("no bootstrapping").to_string();
     assert!(error.contains("numbers in slots go through a WireSwitch"), "{error}");

@@ -127,8 +127,8 @@ impl ServerKey {
     /// An array on the host as ciphertexts of TFHE-rs. Conditions go through the device.
     ///
     /// # Errors
-    /// [`girih_tfhe::Error::Mismatch`] for an array of another set or client, and failures of the
-    /// device.
+    /// [`Error::Ciphertexts`](crate::Error::Ciphertexts) for an array of another set or client, and
+    /// failures of the device.
     pub fn revert<T: Ours>(&self, encrypted: &Encrypted<T>) -> Result<Vec<T::Theirs>> {
         let (words, count, server) =
             (encrypted.ciphertexts(), encrypted.len(), self.integers.server());

@@ -15,11 +15,11 @@ pub use seeded::SeededCiphertexts;
 
 use crate::keys::domain;
 use crate::wire::CIPHERTEXTS;
-use crate::{ClientKey, Error, KeyId, ParameterSet, Result, error};
+use crate::{ClientKey, KeyId, ParameterSet, Result, error};
 use girih_backend::BootstrapShape;
 use girih_ring::constant_time::{switch_from_power, switch_to_power};
-use girih_rlwe::MaskSeed;
 use girih_rlwe::wire::{self, Bytes, Opened};
+use girih_rlwe::{Counts, MaskSeed, Mismatch};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
@@ -86,7 +86,7 @@ impl LweCiphertexts {
     pub fn from_words_at(set: &ParameterSet, log2_modulus: u32, words: Vec<u32>) -> Result<Self> {
         let what = "ciphertexts";
         if let Err(why) = check_log2_modulus(set, log2_modulus) {
-            return error::malformed(what, why);
+            return error::malformed(what, why.to_string());
         }
         let len = set.shape().ciphertext_len();
         if words.is_empty() {
@@ -154,7 +154,7 @@ impl LweCiphertexts {
         modulus: u64,
         log2_modulus: u32,
     ) -> Result<Self> {
-        check_log2_modulus(set, log2_modulus).map_err(Error::Mismatch)?;
+        check_log2_modulus(set, log2_modulus)?;
         check_messages(set, messages, modulus, log2_modulus)?;
         let shape = set.shape();
         let mut words = vec![0; messages.len() / shape.packing * shape.ciphertext_len()];
@@ -224,13 +224,16 @@ impl LweCiphertexts {
     /// messages.
     pub fn concatenate(batches: &[&Self]) -> Result<Self> {
         let Some(first) = batches.first() else {
-            return error::mismatch("there must be at least one batch");
+            return error::mismatch(Mismatch::empty("batches to concatenate"));
         };
         if let Some(other) =
             batches.iter().find(|b| (&b.set, b.log2_modulus) != (&first.set, first.log2_modulus))
         {
-            return error::mismatch(format!(
-                "{first:?} and {other:?}: set and modulus must be the same"
+            let rule = "set and modulus must be the same";
+            return error::mismatch(Mismatch::unlike(
+                format!("{first:?}"),
+                format!("{other:?}"),
+                rule,
             ));
         }
         let words = batches.iter().flat_map(|b| b.words.iter().copied()).collect();
@@ -254,7 +257,15 @@ impl LweCiphertexts {
             Some(words) if !words.is_empty() => {
                 Ok(self.with_words(self.log2_modulus, words.to_vec()))
             }
-            _ => error::mismatch(format!("ciphertexts {range:?} of a batch of {}", self.len())),
+            _ => {
+                let len = self.len() as i128;
+                let (place, found, least, most) = match range.start as i128 {
+                    start if start < len => ("end", range.end as i128, start + 1, len),
+                    start => ("start", start, 0, len - 1),
+                };
+                let what = format!("the {place} of ciphertexts {range:?} of a batch of {len}");
+                error::mismatch(Mismatch::range(what, found, [least, most]))
+            }
         }
     }
 
@@ -319,7 +330,7 @@ impl LweCiphertexts {
         let (set, payload): (_, (_, f64, Option<u64>, &[u8])) = opened.payload()?;
         let (log2_modulus, variance, plaintext_modulus, bytes) = payload;
         if let Err(why) = check_log2_modulus(&set, log2_modulus) {
-            return error::malformed(what, why);
+            return error::malformed(what, why.to_string());
         }
         let (each, width) = (word_bytes(log2_modulus), width(set.shape()));
         if !bytes.len().is_multiple_of(each) {
@@ -455,28 +466,26 @@ pub(crate) fn padded_modulus(set: &ParameterSet, bits: u32) -> Result<u64> {
     // A message of p values needs steps of q/2p and boundaries half a step away.
     let most = set.shape().log2_lwe_modulus - 2;
     if !(1..=most).contains(&bits) {
-        return error::mismatch(format!("messages of {bits} bits: {set} has room for 1 to {most}"));
+        let what = format!("the number of bits of messages of {set}");
+        return error::mismatch(Mismatch::range(what, bits, [1, most]));
     }
     Ok(2 << bits)
 }
 
 /// Refuses a ciphertext modulus out of range: a bit and its error need 8, devices store 30 bits,
 /// and above Q_ks the set's security would no longer be what it is judged to be.
-fn check_log2_modulus(set: &ParameterSet, log2_modulus: u32) -> std::result::Result<(), String> {
+fn check_log2_modulus(set: &ParameterSet, log2_modulus: u32) -> std::result::Result<(), Mismatch> {
+    let within = |least, most| {
+        let what = format!("ciphertexts of {set}");
+        match (least..=most).contains(&log2_modulus) {
+            true => Ok(()),
+            false => Err(Mismatch::modulus(what, log2_modulus, [least, most])),
+        }
+    };
     if set.shape().is_torus() {
-        return if log2_modulus == 64 {
-            Ok(())
-        } else {
-            Err(format!("modulus 2^{log2_modulus} must be 2^64 for {set}"))
-        };
+        return within(64, 64);
     }
-    let most = MAX_LOG2_MODULUS.min(set.shape().log2_ks_modulus);
-    if !(MIN_LOG2_MODULUS..=most).contains(&log2_modulus) {
-        return Err(format!(
-            "modulus 2^{log2_modulus} must be from 2^{MIN_LOG2_MODULUS} to 2^{most} for {set}"
-        ));
-    }
-    Ok(())
+    within(MIN_LOG2_MODULUS, MAX_LOG2_MODULUS.min(set.shape().log2_ks_modulus))
 }
 
 /// Index of the first word that is not below `2^log2_modulus`.
@@ -500,9 +509,7 @@ fn check_modulus(modulus: u64, log2_modulus: u32) -> Result<()> {
     // Of the native torus half is enough: no message needs all 64 bits.
     let most = 1u64 << log2_modulus.min(63);
     if !(2..=most).contains(&modulus) {
-        return error::mismatch(format!(
-            "plaintext modulus {modulus} must be from 2 to that of the ciphertexts, {most}"
-        ));
+        return error::mismatch(Mismatch::range("the plaintext modulus", modulus, [2, most]));
     }
     Ok(())
 }
@@ -516,17 +523,17 @@ fn check_messages(
     check_modulus(modulus, log2_modulus)?;
     let packing = set.packing();
     if messages.is_empty() {
-        return error::mismatch("the batch is empty");
+        return error::mismatch(Mismatch::empty("messages to encrypt"));
     }
     if !messages.len().is_multiple_of(packing) {
-        return error::mismatch(format!(
-            "a batch of {} messages is no multiple of r = {packing}",
-            messages.len()
-        ));
+        let what = format!("messages for ciphertexts of r = {packing} each");
+        let allowed = Counts::MultipleOf(packing);
+        return error::mismatch(Mismatch::count(what, messages.len(), allowed));
     }
     // Messages may be secret: the error says neither which it is nor what it is.
     if messages.iter().any(|&m| m >= modulus) {
-        return error::mismatch(format!("a message is not below {modulus}"));
+        let into = format!("the plaintext modulus {modulus}");
+        return error::mismatch(Mismatch::value("message", into, [0, modulus - 1]));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The one error type of this crate.
 
 use girih_backend::{BackendError, ShapeError};
-use girih_rlwe::KeyId;
+use girih_rlwe::{KeyId, Mismatch};
 
 /// Why something was refused. Every message names what is wrong and what would be right.
 #[derive(Debug, thiserror::Error)]
@@ -58,8 +58,18 @@ pub enum Error {
         rule: &'static str,
     },
     /// Batches, messages or tables that do not fit each other or the keys.
-    #[error("{0}")]
-    Mismatch(String),
+    #[error(transparent)]
+    Mismatch(#[from] Mismatch),
+    /// An operation whose key was not made or not loaded.
+    #[error("{what}: {wanted} is needed; {advice}")]
+    MissingKey {
+        /// The operation.
+        what: String,
+        /// The key that is needed.
+        wanted: String,
+        /// How to come by it.
+        advice: &'static str,
+    },
     /// Something whose errors are too large, or too likely too large, for what it is to give.
     #[error(
         "{what} would go wrong with a probability of 2^{log2_failure:.1} a message, above the \
@@ -83,6 +93,14 @@ pub enum Error {
         /// What is missing.
         why: String,
     },
+    /// The memory of the host ran out.
+    #[error("no memory for {bytes} bytes of {what}")]
+    OutOfMemory {
+        /// What they were for.
+        what: &'static str,
+        /// How many were asked for.
+        bytes: u64,
+    },
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness: {0}")]
     Entropy(String),
@@ -102,8 +120,8 @@ impl From<girih_rlwe::Error> for Error {
                 found: format!("{second:.8}"),
                 rule: "what is combined must be under one key, or constants",
             },
-            // Whatever else comes: things that do not go together.
-            other => Self::Mismatch(other.to_string()),
+            // Whatever else comes is of what was read or put together.
+            other => Self::Malformed { what: "input", why: other.to_string() },
         }
     }
 }
@@ -111,8 +129,13 @@ impl From<girih_rlwe::Error> for Error {
 /// Results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-pub(crate) fn mismatch<T>(why: impl Into<String>) -> Result<T> {
-    Err(Error::Mismatch(why.into()))
+pub(crate) fn mismatch<T>(what: Mismatch) -> Result<T> {
+    Err(Error::Mismatch(what))
+}
+
+/// The host has no memory for `bytes` of `what`.
+pub(crate) fn out_of_memory<T>(what: &'static str, bytes: u64) -> Result<T> {
+    Err(Error::OutOfMemory { what, bytes })
 }
 
 pub(crate) fn wrong_set<T>(

@@ -105,6 +105,7 @@ mod wire;
 pub use ciphertext::{Decryption, LweCiphertexts, SeededCiphertexts};
 pub use compression::CompressedResults;
 pub use error::{Error, Result};
+pub use girih_rlwe::{Counts, Mismatch};
 pub use keys::{ClientKey, EvaluationKeys, ExplicitKeys, KeyId, PublicKey};
 pub use noise::NoiseModel;
 pub use params::{

@@ -237,7 +237,7 @@ fn packed_messages() {
         .encrypt(&c.client, &messages[..3], 17)
         .expect_err("no whole ciphertexts")
         .to_string();
-    assert!(message.contains("multiple of r = 2"), "{message}");
+    assert!(message.contains("a multiple of 2"), "{message}");
 }
 
 #[test]
@@ -248,50 +248,62 @@ fn what_does_not_belong_together_is_refused() {
         assert!(message.contains(text) && !message.contains('\n'), "{message}");
     };
     let set = |name| girih_tfhe::ParameterSet::by_name(name).expect("built in");
-    refuse(LargeParameters::new(vec![], 4, -40.0).err(), "at least one parameter set");
+    refuse(
+        LargeParameters::new(vec![], 4, -40.0).err(),
+        "no parameter sets of a large-precision context",
+    );
     refuse(LargeParameters::new(vec![set("G4"), set("G5")], 7, -60.0).err(), "G4 and G5");
     refuse(
         LargeParameters::new(toy.sets().iter().rev().cloned().collect(), 4, -40.0).err(),
         "fewer digits first",
     );
     refuse(LargeParameters::new(vec![set("M3")], 4, -40.0).err(), "gadget decomposition");
-    refuse(LargeParameters::new(vec![set("G4")], 11, -60.0).err(), "2^1 to 2^10");
+    refuse(
+        LargeParameters::new(vec![set("G4")], 11, -60.0).err(),
+        "log2 of beta of G4 is 11, and must be from 1 to 10",
+    );
     for target in [0.0, f64::INFINITY, f64::NAN] {
         refuse(LargeParameters::new(toy.sets().to_vec(), 4, target).err(), "below 0");
     }
     assert_eq!(toy.log2_modulus(u32::MAX), u32::MAX, "which no check lets pass");
     refuse(
         LargeKeys::generate(&toy, &c.client, &[4], &NoProgress).err(),
-        "gadget 4 of a context that has 4",
+        "is 4, and must be from 0 to 3",
     );
     refuse(
         LargeKeys::generate(&toy, &c.client, &[0, 0], &NoProgress).err(),
-        "two keys of INSECURE_LARGE",
+        "2 keys of INSECURE_LARGE: there must be 1",
     );
-    refuse(LargeKeys::generate(&toy, &c.client, &[], &NoProgress).err(), "at least one key");
+    refuse(LargeKeys::generate(&toy, &c.client, &[], &NoProgress).err(), "at least one");
     let stranger =
         ClientKey::generate_seeded_for_tests(&set("INSECURE_TOY"), [1; 32]).expect("prime words");
     let keys = girih_tfhe::EvaluationKeys::generate(&stranger, &NoProgress).expect("a toy");
-    refuse(LargeKeys::new(&toy, vec![keys]).err(), "which is no set of this context");
+    refuse(
+        LargeKeys::new(&toy, vec![keys]).err(),
+        "evaluation keys of the set INSECURE_TOY where INSECURE_LARGE or",
+    );
     refuse(LargeKeys::generate(&toy, &stranger, &[0], &NoProgress).err(), "INSECURE_TOY");
     refuse(toy.encrypt(&stranger, &[0], 17).err(), "INSECURE_TOY");
     for log2_modulus in [5, 30] {
         refuse(toy.encrypt(&c.client, &[0], log2_modulus).err(), "from 2^6 to 2^29");
     }
-    refuse(toy.encrypt(&c.client, &[4096], 17).err(), "not below 4096");
+    refuse(
+        toy.encrypt(&c.client, &[4096], 17).err(),
+        "the plaintext modulus 4096, which takes 0 to 4095",
+    );
     refuse(c.server.sign(&stranger.encrypt_bits(&[true]).expect("a bit")).err(), "INSECURE_TOY");
     let (a, b) = (c.encrypt(&[1, 2], 17), c.encrypt(&[1, 2], 16));
-    refuse(c.server.floor(&a, 5).err(), "1 to 4 at a time");
+    refuse(c.server.floor(&a, 5).err(), "at a time is 5, and must be from 1 to 4");
     refuse(c.server.less(&a, &b).err(), "must be the same");
     refuse(c.server.argmax(&[&a]).err(), "2 to 256");
     // Of another width than the modulus has here.
     let wide = c.client.encrypt_at(&[1, 2], 1 << 11, 17).expect("room");
-    refuse(c.server.sign(&wide).err(), "2048 fill the modulus 2^17");
-    refuse(c.server.less(&a, &wide).err(), "4096 do");
+    refuse(c.server.sign(&wide).err(), "makes them, is 2048, and must be 4096");
+    refuse(c.server.less(&a, &wide).err(), "must be 4096");
     refuse(c.server.gate(girih_tfhe::Gate::And, &a, &a).err(), "2^17");
     refuse(
         c.server.function(&a, &Function::new(3, 3, |m| m).expect("fits")).err(),
-        "3-bit messages on messages of 12 bits",
+        "a function of messages of 12 bits reads is 3, and must be 12",
     );
 }
 

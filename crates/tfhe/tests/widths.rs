@@ -59,7 +59,10 @@ fn messages_of_another_width_are_refused() {
     let bits = server.download(&server.gate(Gate::And, &bits, &bits).expect("bits")).expect("it");
     assert_eq!(client.decrypt_bits(&bits).expect("bits"), [false, true, false, true]);
     let mixed = LweCiphertexts::concatenate(&[&bits, &wide]).expect_err("two widths");
-    assert!(mixed.to_string().contains("widths must be the same"), "{mixed}");
+    assert!(
+        mixed.to_string().contains("takes bits, and these ciphertexts are messages of 2 bits"),
+        "{mixed}"
+    );
     // Compressed results are of one width each.
     let room = ParameterSet::by_name("INSECURE_INTEGERS").expect("built in");
     let other = ClientKey::generate_seeded_for_tests(&room, [9; 32]).expect("a toy");

@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 const LISTS: &str = "deb http://deb.debian.org/debian bookworm main\n\
                      deb http://deb.debian.org/debian bookworm-backports main\n\
                      deb-src http://deb.debian.org/debian bookworm-backports main\n\
-                     deb http://deb.debian.org/debian-security bookworm-security main\n";
+                     deb http://deb.debian.org/debian-security bookworm-security main\n\
+                     deb http://deb.debian.org/debian trixie-backports main\n";
 
 /// The file of a folder that names the packages in it.
 const NAMES: &str = "packages.txt";

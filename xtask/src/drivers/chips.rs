@@ -1,7 +1,7 @@
 //! Chips to compile for, and what the numbers of their compilers mean.
 
 use super::Kernel;
-use super::table::Row;
+use super::table::{Costs, Outcome, Row};
 use super::vulkan::{Compiled, Program};
 use anyhow::{Context, Result, bail};
 use girih_wgpu::Vendor;
@@ -83,19 +83,17 @@ impl Driver {
         if let Some(why) = &compiled.failed {
             bail!("{why}");
         }
-        let [program] = compiled.programs.as_slice() else {
-            bail!("{} programs", compiled.programs.len());
+        let outcome = match (compiled.stopped, compiled.programs.as_slice()) {
+            (Some(limit), _) => Outcome::Stopped { did_not_end_in_s: limit.as_secs() },
+            (None, [program]) => Outcome::Compiled(self.costs(program, kernel.threads)?),
+            (None, programs) => bail!("{} programs", programs.len()),
         };
-        let costs = self.costs(program, kernel.threads)?;
         Ok(Row {
             set: kernel.set.clone(),
             kernel: kernel.name.clone(),
             profile: kernel.profile.clone(),
             chip: chip.name.into(),
-            registers: costs.registers,
-            spills: costs.spills,
-            waves: costs.waves,
-            work: costs.work,
+            outcome,
         })
     }
 
@@ -130,13 +128,6 @@ impl Driver {
             },
         })
     }
-}
-
-struct Costs {
-    registers: u64,
-    spills: u64,
-    waves: u64,
-    work: u64,
 }
 
 /// The chips of `drivers` with these names, or all of them.

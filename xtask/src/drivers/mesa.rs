@@ -1,12 +1,15 @@
 //! Mesa's drivers for chips that are not there.
 
 use super::chips::{Chip, Driver};
-use super::vulkan::{Found, Module};
+use super::vulkan::{Compiled, Found, Module, Told};
 use super::{apt, source};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 /// Packages with their versions. What else they need every Debian 12 has that has a Vulkan driver
 /// of Mesa.
@@ -98,27 +101,118 @@ impl Mesa {
         Ok(command)
     }
 
-    /// What the compiler for `chip` makes of the modules.
+    /// What the compiler for `chip` makes of the modules. One that takes longer than `limit` is
+    /// stopped, and so is one that crashes; others are compiled all the same.
     ///
     /// # Errors
     /// If the driver does not start or tells nothing.
-    pub fn compiled(&self, chip: &Chip, modules: &[Module]) -> Result<Found> {
+    pub fn compiled(&self, chip: &Chip, modules: &[Module], limit: Duration) -> Result<Found> {
+        let mut all = Found { device: String::new(), compiled: Vec::new() };
+        while let Some(rest) = modules.get(all.compiled.len()..).filter(|rest| !rest.is_empty()) {
+            let found = self.until_stopped(chip, rest, limit)?;
+            all.device = found.device;
+            all.compiled.extend(found.compiled);
+        }
+        Ok(all)
+    }
+
+    /// Of the first modules, up to one that was stopped.
+    fn until_stopped(&self, chip: &Chip, modules: &[Module], limit: Duration) -> Result<Found> {
         let list = self.folder.join(format!("modules-{}.json", std::process::id()));
         std::fs::write(&list, serde_json::to_vec(modules)?)?;
-        let output = self
-            .command(chip)?
+        let mut command = self.command(chip)?;
+        command
             .args([OsStr::new("kernels"), OsStr::new("--statistics"), list.as_os_str()])
-            .env("BIFROST_MESA_DEBUG", "shaderdb")
-            .output();
+            .env("BIFROST_MESA_DEBUG", "shaderdb");
+        let found = listen(&mut command, modules, limit);
         std::fs::remove_file(&list).ok();
-        let output = output.context("this program, once more")?;
-        let told = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
-            bail!("Mesa's driver for {}: {}", chip.name, told.trim());
+        found.with_context(|| format!("Mesa's driver for {}", chip.name))
+    }
+}
+
+/// What a process tells of modules, until it ends or tells nothing for as long as `limit`.
+fn listen(command: &mut Command, modules: &[Module], limit: Duration) -> Result<Found> {
+    let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (out, mut errors) =
+        process.stdout.take().zip(process.stderr.take()).context("its lines")?;
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+    });
+    let errors = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an end that is not one is still worth showing.
+        errors.read_to_end(&mut bytes).ok();
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    let (mut device, mut compiled) = (None, Vec::new());
+    let mut stopped = None;
+    while compiled.len() < modules.len() {
+        match lines.recv_timeout(limit) {
+            Ok(line) => match serde_json::from_str(&line) {
+                Ok(Told::Device(name)) => device = Some(name),
+                Ok(Told::Compiled(one)) => compiled.push(one),
+                Err(why) => {
+                    process.kill().ok();
+                    bail!("its process wrote `{line}`: {why}");
+                }
+            },
+            Err(RecvTimeoutError::Timeout) => {
+                process.kill().ok();
+                stopped = Some(limit);
+                break;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
         }
-        let mut found: Found =
-            serde_json::from_slice(&output.stdout).context("what the driver's process wrote")?;
-        found.add_told(&told);
-        Ok(found)
+    }
+    let status = process.wait()?;
+    let told = errors.join().unwrap_or_default();
+    let device = device.with_context(|| format!("{status}: {}", told.trim()))?;
+    if let Some(next) = modules.get(compiled.len()) {
+        let failed = stopped.is_none().then(|| format!("the compiler ended by {status}"));
+        let name = next.name.clone();
+        compiled.push(Compiled { name, failed, stopped, programs: Vec::new() });
+    }
+    let mut found = Found { device, compiled };
+    found.add_told(&told);
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(script: &str, limit: Duration) -> Result<Found> {
+        let module = |name: &str| Module {
+            name: name.into(),
+            spirv: Vec::new(),
+            entry: String::new(),
+            bindings: Vec::new(),
+        };
+        listen(Command::new("sh").args(["-c", script]), &[module("a"), module("b")], limit)
+    }
+
+    const DEVICE: &str = r#"echo '{"Device":"a chip"}';"#;
+    const ONE: &str =
+        r#"echo '{"Compiled":{"name":"a","failed":null,"stopped":null,"programs":[]}}';"#;
+
+    #[test]
+    fn a_compiler_that_does_not_end_is_stopped_and_told() {
+        let limit = Duration::from_secs(1);
+        let found = heard(&format!("{DEVICE} {ONE} exec sleep 60"), limit).expect("a device");
+        assert_eq!(found.device, "a chip");
+        let stopped: Vec<_> = found.compiled.iter().map(|one| one.stopped).collect();
+        assert_eq!(stopped, [None, Some(limit)]);
+        assert_eq!(found.compiled[1].name, "b");
+    }
+
+    #[test]
+    fn a_compiler_that_crashes_is_told_from_a_driver_that_does_not_start() {
+        let limit = Duration::from_secs(60);
+        let found = heard(&format!("{DEVICE} {ONE} exit 3"), limit).expect("a device");
+        assert!(found.compiled[1].failed.as_deref().is_some_and(|why| why.contains('3')));
+        let error = heard("echo no device >&2; exit 1", limit).expect_err("no device");
+        assert!(error.to_string().contains("no device"), "{error}");
+        assert!(heard("echo noise", limit).is_err());
     }
 }

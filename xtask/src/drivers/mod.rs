@@ -6,7 +6,7 @@
 //! takes, what did not fit into them, and how long a workgroup keeps a chip's units busy by its
 //! own estimate. Nothing runs.
 
-mod apt;
+pub(crate) mod apt;
 mod chips;
 mod mesa;
 pub mod runs;
@@ -15,14 +15,16 @@ mod table;
 mod vulkan;
 
 use crate::bench::arguments::plan_choice;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use chips::{Chip, Driver};
 use girih::tfhe::ParameterSet;
 use girih::{BackendError, PlanRequest};
-use girih_wgpu::{Vendor, VulkanKernel, desktop_gpu};
+use girih_backend::{BootstrapShape, DeviceInfo};
+use girih_wgpu::{KernelVariant, Profile, Vendor, VulkanKernel, desktop_gpu, kernel_variants};
 use mesa::Mesa;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 use table::Row;
 use vulkan::Module;
 
@@ -40,6 +42,13 @@ pub struct DriverArguments {
     #[arg(long, value_name = "CHOICES", value_delimiter = ',', value_parser = plan_choice,
         requires = "drivers")]
     plan: Vec<(String, u32)>,
+    /// Stop a compiler that takes longer than this for one kernel, and say so in its row.
+    #[arg(long, value_name = "SECONDS", requires = "drivers", default_value_t = 600,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    limit_s: u64,
+    /// Only kernels whose name has this in it, such as blind_rotate.
+    #[arg(long, value_name = "TEXT", requires = "drivers", default_value = "")]
+    kernel: String,
     /// Where a driver cannot be had, say so and leave it out.
     #[arg(long, requires = "drivers")]
     if_available: bool,
@@ -67,7 +76,10 @@ pub fn run(
 ) -> Result<bool> {
     if let Some(list) = &arguments.statistics {
         let modules: Vec<Module> = serde_json::from_slice(&std::fs::read(list)?)?;
-        println!("{}", serde_json::to_string(&vulkan::statistics(&modules)?)?);
+        vulkan::statistics(&modules, |told| {
+            println!("{}", serde_json::to_string(&told)?);
+            Ok(())
+        })?;
         return Ok(true);
     }
     let chips = chips::named(&arguments.drivers, &arguments.chips)?;
@@ -83,8 +95,13 @@ pub fn run(
         };
         let choices = arguments.plan.iter().cloned().collect();
         let request = PlanRequest { choices, ..Default::default() };
-        let kernels = kernels(sets, degrees, driver.vendor(), &request)?;
-        let rows = compiled(&mesa, &of, &kernels, &mut good)?;
+        let mut kernels = kernels(sets, degrees, driver.vendor(), &request)?;
+        kernels.retain(|kernel| kernel.name.contains(&arguments.kernel));
+        if kernels.is_empty() {
+            bail!("no kernel has `{}` in its name", arguments.kernel);
+        }
+        let limit = Duration::from_secs(arguments.limit_s);
+        let rows = compiled(&mesa, &of, &kernels, limit, &mut good)?;
         let file = format!("{}.json", driver.name());
         if let Some(folder) = &arguments.table {
             table::write(&rows, &folder.join(&file))?;
@@ -97,11 +114,17 @@ pub fn run(
 }
 
 /// Compiles kernels for chips and prints what came of it.
-fn compiled(mesa: &Mesa, chips: &[&Chip], kernels: &[Kernel], good: &mut bool) -> Result<Vec<Row>> {
+fn compiled(
+    mesa: &Mesa,
+    chips: &[&Chip],
+    kernels: &[Kernel],
+    limit: Duration,
+    good: &mut bool,
+) -> Result<Vec<Row>> {
     let modules: Vec<Module> = kernels.iter().map(Kernel::module).collect();
     let mut rows = Vec::new();
     for chip in chips {
-        let found = mesa.compiled(chip, &modules)?;
+        let found = mesa.compiled(chip, &modules, limit)?;
         println!("{}, {}: {}\n{}", chip.name, chip.generation, found.device, table::head());
         for (kernel, compiled) in kernels.iter().zip(&found.compiled) {
             match chip.driver.row(kernel, chip, compiled) {
@@ -147,13 +170,7 @@ fn kernels(
     let mut all = Vec::new();
     for set in sets {
         let named = [(set.name().to_owned(), set.shape().clone())];
-        let variants = match girih_wgpu::kernel_variants(&named, None, vendor, request) {
-            Err(BackendError::DoesNotFit { .. }) => {
-                girih_wgpu::kernel_variants(&named, Some(&desktop_gpu()), vendor, request)?
-            }
-            other => other?,
-        };
-        for variant in variants.into_iter().filter(|variant| !variant.traced) {
+        for variant in as_on_cards(&named, vendor, request)? {
             let name = variant.kernel.name();
             all.push(Kernel {
                 set: variant.set.clone(),
@@ -174,6 +191,30 @@ fn kernels(
         });
     }
     Ok(all)
+}
+
+/// Kernels of shapes within the limits that they are run in: cards of AMD and Intel have 64-bit
+/// integers, and run by 32-bit words in a browser only, within what every browser grants. A shape
+/// that needs more than that is run on cards alone.
+fn as_on_cards(
+    shapes: &[(String, BootstrapShape)],
+    vendor: Vendor,
+    request: &PlanRequest,
+) -> Result<Vec<KernelVariant>> {
+    let of = |card: Option<&DeviceInfo>| kernel_variants(shapes, card, vendor, request);
+    let card = desktop_gpu();
+    let on_card = match vendor {
+        Vendor::Amd | Vendor::Intel => of(Some(&card))?,
+        _ => Vec::new(),
+    };
+    let everywhere = match of(None) {
+        Err(BackendError::DoesNotFit { .. }) => of(Some(&card))?,
+        other => other?,
+    };
+    let alone = !on_card.is_empty();
+    let core = everywhere.into_iter().filter(|v| !alone || v.profile == Profile::Core);
+    let wide = on_card.into_iter().filter(|v| v.profile == Profile::Int64);
+    Ok(core.chain(wide).filter(|variant| !variant.traced).collect())
 }
 
 #[cfg(test)]

@@ -124,7 +124,8 @@ impl Build {
                 .args(PYTHON),
         )?;
         let version = format!("mesa={VERSION}");
-        apt::get(&["source", "--download-only", &version], &root)?;
+        // Without the description of the package, which an archive may drop before its source.
+        apt::get(&["source", "--download-only", "--tar-only", &version], &root)?;
         check(&root.join(ARCHIVE))?;
         apt::step(Command::new("tar").arg("-xf").arg(ARCHIVE).current_dir(&root))?;
         let source = root.join("mesa-25.0.7");

@@ -11,6 +11,24 @@ pub struct Row {
     pub kernel: String,
     pub profile: String,
     pub chip: String,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Outcome {
+    Compiled(Costs),
+    /// The compiler was stopped after so many seconds.
+    Stopped {
+        did_not_end_in_s: u64,
+    },
+}
+
+/// What a compiler tells of one kernel.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Costs {
     /// Of each thread. Intel: the most that are in use at once. Mali: 32 or 64.
     pub registers: u64,
     /// Registers, of vectors and of scalars, that had to go to memory.
@@ -32,8 +50,16 @@ pub fn head() -> String {
 
 impl Row {
     pub fn line(&self) -> String {
-        let Self { set, kernel, profile, registers, spills, waves, work, .. } = self;
-        format!("{set:<20}{kernel:<24}{profile:<8}{registers:>10}{spills:>8}{waves:>7}{work:>12}")
+        let Self { set, kernel, profile, .. } = self;
+        let came = match &self.outcome {
+            Outcome::Compiled(Costs { registers, spills, waves, work }) => {
+                format!("{registers:>10}{spills:>8}{waves:>7}{work:>12}")
+            }
+            Outcome::Stopped { did_not_end_in_s } => {
+                format!("  did not end in {did_not_end_in_s} s")
+            }
+        };
+        format!("{set:<20}{kernel:<24}{profile:<8}{came}")
     }
 
     /// Whether two are of the same kernel on the same chip.
@@ -46,11 +72,18 @@ impl Row {
 
     /// What got worse since `before`.
     fn worse(&self, before: &Self) -> Option<String> {
-        if self.spills > before.spills {
-            return Some(format!("{} registers spill, {} before", self.spills, before.spills));
+        let (now, old) = match (&self.outcome, &before.outcome) {
+            (Outcome::Compiled(now), Outcome::Compiled(old)) => (now, old),
+            (Outcome::Stopped { did_not_end_in_s }, Outcome::Compiled(_)) => {
+                return Some(format!("it did not end in {did_not_end_in_s} s, and did before"));
+            }
+            (_, Outcome::Stopped { .. }) => return None,
+        };
+        if now.spills > old.spills {
+            return Some(format!("{} registers spill, {} before", now.spills, old.spills));
         }
-        (100 * self.work > 105 * before.work)
-            .then(|| format!("work is {}, {} before", self.work, before.work))
+        (100 * now.work > 105 * old.work)
+            .then(|| format!("work is {}, {} before", now.work, old.work))
     }
 }
 
@@ -104,7 +137,7 @@ mod tests {
     /// Sets in the tables of docs/guide/gpus.md.
     const PAGE: [&str; 4] = ["STD128", "GIRIH_GATE", "TFHERS_2_2", "M3"];
     /// Chips in them, in the order of vendors.
-    const SHOWN: [&str; 6] = ["navi21", "navi31", "gfx1201", "tgl", "dg2", "bmg"];
+    const SHOWN: [&str; 7] = ["navi21", "navi31", "gfx1201", "tgl", "dg2", "bmg", "g610"];
 
     fn row(spills: u64, work: u64) -> Row {
         let of = |text: &str| text.to_owned();
@@ -113,10 +146,7 @@ mod tests {
             kernel: of("blind_rotate"),
             profile: of("int64"),
             chip: of("navi31"),
-            registers: 96,
-            spills,
-            waves: 10,
-            work,
+            outcome: Outcome::Compiled(Costs { registers: 96, spills, waves: 10, work }),
         }
     }
 
@@ -127,7 +157,19 @@ mod tests {
         assert_eq!(row(0, 900).worse(&before), None);
         assert!(row(3, 900).worse(&before).is_some_and(|why| why.contains("3 registers spill")));
         assert!(row(2, 1051).worse(&before).is_some_and(|why| why.contains("1051")));
+        let stopped = Row { outcome: Outcome::Stopped { did_not_end_in_s: 60 }, ..before.clone() };
+        assert!(stopped.worse(&before).is_some_and(|why| why.contains("60 s")));
+        assert_eq!(before.worse(&stopped), None);
         assert!(!before.is_of(&Row { chip: "navi21".into(), ..before.clone() }));
+    }
+
+    #[test]
+    fn rows_of_compilers_that_were_stopped_are_kept() {
+        let stopped = Row { outcome: Outcome::Stopped { did_not_end_in_s: 60 }, ..row(0, 1) };
+        for row in [row(2, 1000), stopped] {
+            let text = serde_json::to_string(&row).expect("written");
+            assert_eq!(serde_json::from_str::<Row>(&text).expect("read"), row, "{text}");
+        }
     }
 
     /// The tables of docs/guide/gpus.md have what docs/benchmarks/compilers has.
@@ -138,10 +180,6 @@ mod tests {
         let mut wanted = Vec::new();
         for driver in Driver::ALL {
             let file = root.join(format!("benchmarks/compilers/{}.json", driver.name()));
-            if driver == Driver::Mali {
-                // Its compiler takes too long for a table.
-                continue;
-            }
             let rows = read(&file).expect("rows");
             for chip in driver.chips().filter(|chip| SHOWN.contains(&chip.name)) {
                 for profile in ["int64", "core"] {
@@ -155,8 +193,14 @@ mod tests {
                             assert_ne!(driver, Driver::Amd, "{set} {} {profile}", chip.name);
                             continue;
                         };
-                        let cells = [one.registers, one.spills, one.waves, one.work];
-                        let cells = cells.map(|number| number.to_string()).join(" | ");
+                        let cells = match &one.outcome {
+                            Outcome::Compiled(Costs { registers, spills, waves, work }) => {
+                                format!("{registers} | {spills} | {waves} | {work}")
+                            }
+                            Outcome::Stopped { did_not_end_in_s } => {
+                                format!("- | - | - | did not end in {did_not_end_in_s} s")
+                            }
+                        };
                         wanted
                             .push(format!("| {set} | {} | {profile} | {cells} |", chip.generation));
                     }

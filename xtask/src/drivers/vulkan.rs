@@ -8,7 +8,7 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A kernel to compile.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -26,6 +26,8 @@ pub struct Compiled {
     pub name: String,
     /// Why it was not compiled.
     pub failed: Option<String>,
+    /// After how long the compiler was stopped.
+    pub stopped: Option<Duration>,
     /// Programs for the chip, such as one for each width of a subgroup.
     pub programs: Vec<Program>,
 }
@@ -38,10 +40,19 @@ pub struct Program {
     pub statistics: BTreeMap<String, f64>,
 }
 
-/// What the one driver that is found says.
+/// A line of the process that a driver runs in.
 #[derive(Debug, Deserialize, Serialize)]
+pub enum Told {
+    /// The device's name, before anything is compiled.
+    Device(String),
+    /// What became of the next module.
+    Compiled(Compiled),
+}
+
+/// What the one driver that is found says.
+#[derive(Debug)]
 pub struct Found {
-    /// The device's name and the driver's version.
+    /// The device's name.
     pub device: String,
     pub compiled: Vec<Compiled>,
 }
@@ -73,24 +84,29 @@ impl Found {
     }
 }
 
-/// Compiles every module on the first device that the loader finds.
+/// Compiles every module on the first device that the loader finds, and tells what came of each as
+/// soon as it is known: a compiler may not come to an end.
 ///
 /// # Errors
 /// If there is no loader, no device, or one that tells no statistics.
-pub fn statistics(modules: &[Module]) -> Result<Found> {
+pub fn statistics(modules: &[Module], tell: impl FnMut(Told) -> Result<()>) -> Result<()> {
     // SAFETY: the loader is a Vulkan loader.
     let entry = unsafe { ash::Entry::load() }.context("the Vulkan loader")?;
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
     let info = vk::InstanceCreateInfo::default().application_info(&application);
     // SAFETY: the structure is complete and outlives the call.
     let instance = unsafe { entry.create_instance(&info, None) }.context("a Vulkan instance")?;
-    let found = on(&instance, modules);
+    let done = on(&instance, modules, tell);
     // SAFETY: what was made of it is gone.
     unsafe { instance.destroy_instance(None) };
-    found
+    done
 }
 
-fn on(instance: &ash::Instance, modules: &[Module]) -> Result<Found> {
+fn on(
+    instance: &ash::Instance,
+    modules: &[Module],
+    mut tell: impl FnMut(Told) -> Result<()>,
+) -> Result<()> {
     // SAFETY: the instance is alive.
     let devices = unsafe { instance.enumerate_physical_devices() }.context("Vulkan devices")?;
     let physical = *devices.first().context("the driver shows no device")?;
@@ -102,10 +118,9 @@ fn on(instance: &ash::Instance, modules: &[Module]) -> Result<Found> {
             instance.enumerate_device_extension_properties(physical)?,
         )
     };
-    let name = |bytes: &[std::ffi::c_char]| text(bytes);
     let wanted = ash::khr::pipeline_executable_properties::NAME;
     if !extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(wanted)) {
-        bail!("{} tells no statistics of its compiler", name(&properties.device_name));
+        bail!("{} tells no statistics of its compiler", text(&properties.device_name));
     }
     let priorities = [1.0];
     let queue = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
@@ -124,14 +139,15 @@ fn on(instance: &ash::Instance, modules: &[Module]) -> Result<Found> {
         statistics: ash::khr::pipeline_executable_properties::Device::new(instance, &device),
         device,
     };
-    let told = |(number, module)| {
-        eprintln!("{MARK}{number}");
-        compiler.compiled(module)
-    };
-    let compiled = modules.iter().enumerate().map(told).collect();
+    let done = tell(Told::Device(text(&properties.device_name))).and_then(|()| {
+        modules.iter().enumerate().try_for_each(|(number, module)| {
+            eprintln!("{MARK}{number}");
+            tell(Told::Compiled(compiler.compiled(module)))
+        })
+    });
     // SAFETY: every object made of it is gone.
     unsafe { compiler.device.destroy_device(None) };
-    Ok(Found { device: name(&properties.device_name), compiled })
+    done
 }
 
 struct Compiler {
@@ -146,10 +162,10 @@ impl Compiler {
         let seconds = start.elapsed().as_secs_f64();
         let name = module.name.clone();
         match result {
-            Ok(programs) => Compiled { name, failed: None, programs },
+            Ok(programs) => Compiled { name, failed: None, stopped: None, programs },
             Err(why) => {
                 let failed = Some(format!("{why} after {seconds:.1} s"));
-                Compiled { name, failed, programs: Vec::new() }
+                Compiled { name, failed, stopped: None, programs: Vec::new() }
             }
         }
     }
@@ -263,6 +279,7 @@ mod tests {
         let one = || Compiled {
             name: "one".into(),
             failed: None,
+            stopped: None,
             programs: vec![Program { subgroup: 16, statistics: BTreeMap::new() }],
         };
         let mut found = Found { device: "a chip".into(), compiled: vec![one(), one()] };

@@ -63,6 +63,15 @@ pub fn read_shipped(path: &Path) -> Result<Option<Vec<u8>>, String> {
     whole(path, read_installed(path))
 }
 
+/// The same in a folder of the package that this library is of: whoever can write there can write
+/// the library, so nothing is asked of owners and modes.
+///
+/// # Errors
+/// A sentence, where it cannot be read or is damaged.
+pub fn read_packed(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    whole(path, std::fs::read(path))
+}
+
 /// What [`keep_compiled`] stored in `path`; nothing where there is no file.
 ///
 /// # Errors
@@ -274,9 +283,12 @@ mod tests {
         set(&shipped, 0o644);
         set(&folder, 0o775);
         assert!(read_shipped(&shipped).is_err());
+        // Of a package they are as its library is.
+        assert_eq!(read_packed(&shipped), Ok(Some(b"kernel".to_vec())));
         set(&folder, 0o755);
         std::fs::write(&shipped, b"no kernel").expect("ours");
         assert!(read_shipped(&shipped).is_err_and(|why| why.contains("damaged")));
+        assert!(read_packed(&shipped).is_err_and(|why| why.contains("damaged")));
         if std::os::unix::fs::chown(&shipped, Some(12_345), None).is_ok() {
             assert!(read_shipped(&shipped).is_err_and(|why| why.contains("belongs to user 12345")));
         }

@@ -18,8 +18,8 @@ mod tune;
 mod waiting;
 
 pub use cache::{
-    cache_folder, cache_key, keep_compiled, read_compiled, read_shipped, ship_compiled,
-    write_cache_file, write_whole_file,
+    cache_folder, cache_key, keep_compiled, read_compiled, read_packed, read_shipped,
+    ship_compiled, write_cache_file, write_whole_file,
 };
 pub use error::{BackendError, Result};
 pub use fit::{DoesNotFit, ShapeError};
@@ -28,7 +28,7 @@ pub use preparation::{
     Preparation, PreparationTime, Preparing, preparation_times, preparations_running, preparing,
 };
 pub use private::{new_private_folder, private_folder};
-pub use progress::{NoProgress, Progress};
+pub use progress::{NoProgress, Progress, Steps, Units};
 pub use report::{PlanReport, PlanValue};
 pub use specialise::{SPECIALISE, Specialise};
 pub(crate) use split_mix::SplitMix64;

@@ -27,6 +27,7 @@
 mod check;
 pub mod device;
 mod engine;
+mod flow;
 mod interpret;
 mod loader;
 mod lower;
@@ -41,6 +42,7 @@ pub mod schedule;
 
 pub use device::{Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentSource, RoutineId};
 pub use engine::{Buffer, Lowered, PolyEngine, Resident, Routine};
+pub use flow::flow;
 pub use interpret::{Interpreted, interpret};
 pub use loader::{Choices, Loader, PolyOptions, PolyPlan, unknown_choice};
 pub use lower::lower;

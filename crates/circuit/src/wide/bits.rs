@@ -2,6 +2,7 @@
 
 use crate::error::{Result, mismatch};
 use girih_discrete::{ClientKey, EncryptedNumbers};
+use girih_tfhe::{Counts, Mismatch};
 
 /// The same bits of many instances, encrypted for a [`WideCircuit`](super::WideCircuit): ciphertext
 /// b holds bit b of every instance, number i that of instance i.
@@ -18,13 +19,12 @@ impl WideBits {
     pub fn encrypt<I: AsRef<[bool]>>(client: &ClientKey, instances: &[I]) -> Result<Self> {
         let Some(bits) = instances.first().map(|i| i.as_ref().len()).filter(|&bits| bits > 0)
         else {
-            return mismatch("there must be at least one instance of at least one bit");
+            return mismatch(Mismatch::empty("instances of at least one bit"));
         };
         if let Some(index) = instances.iter().position(|i| i.as_ref().len() != bits) {
-            return mismatch(format!(
-                "instance {index} has {} bits, instance 0 has {bits}",
-                instances[index].as_ref().len()
-            ));
+            let (what, found) =
+                (format!("bits of instance {index}"), instances[index].as_ref().len());
+            return mismatch(Mismatch::count(what, found, Counts::Exactly(bits)));
         }
         let bit = |b: usize| -> Vec<u32> {
             instances.iter().map(|instance| u32::from(instance.as_ref()[b])).collect()
@@ -40,7 +40,7 @@ impl WideBits {
     pub fn new(numbers: EncryptedNumbers) -> Result<Self> {
         match numbers.range() {
             (0, 0 | 1) | (1, 1) => Ok(Self(numbers)),
-            (low, high) => mismatch(format!("numbers from {low} to {high} where bits are needed")),
+            range => mismatch(Mismatch::numbers("bits", range, (0, 1), "")),
         }
     }
 

@@ -3,9 +3,10 @@
 use super::plan::Output;
 use super::schedule::{Schedule, Step};
 use super::{WideBits, WideCircuit, WideLevel, WideReport};
-use crate::error::{Result, mismatch};
+use crate::error::{Error, Result, mismatch, wrong_bits};
 use girih_backend::{Instant, Progress};
 use girih_discrete::{EncryptedNumbers, Expected, ServerKey, Table, Wires};
+use girih_tfhe::Mismatch;
 
 /// Waits of a run at most where its order is not that of levels.
 const WAITS: usize = 100;
@@ -97,9 +98,9 @@ impl WideCircuit {
     /// order.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for another number of bits, another set, a batch
-    /// of 0, and a limit of memory that is too small; [`Error::Discrete`](crate::Error::Discrete)
-    /// for another client's numbers, and failures of the device.
+    /// [`Error::Mismatch`] for another number of bits and a batch of 0, [`Error::WrongSet`] for
+    /// keys of another set, [`Error::Memory`] for a limit of memory that is too small;
+    /// [`Error::Discrete`] for another client's numbers, and failures of the device.
     pub fn evaluate(
         &self,
         server: &ServerKey,
@@ -130,7 +131,7 @@ impl WideCircuit {
         self.check(server, inputs.len())?;
         if inputs.range().0 < 0 || inputs.range().1 > 1 {
             let (low, high) = inputs.range();
-            return mismatch(format!("numbers from {low} to {high} where bits are needed"));
+            return mismatch(Mismatch::numbers("bits", (low, high), (0, 1), ""));
         }
         let schedule = self.schedule(options)?;
         let log2_failure = self.check_errors(server, &inputs.expected())?;
@@ -205,14 +206,14 @@ impl WideCircuit {
     /// Ciphertexts that lie on a device at most at one time, inputs and outputs included.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a batch of 0 and a limit that is too small.
+    /// [`Error::Mismatch`] for a batch of 0, and [`Error::Memory`] for a limit that is too small.
     pub fn peak_ciphertexts(&self, options: &WideOptions) -> Result<usize> {
         Ok(self.schedule(options)?.peak)
     }
 
     fn schedule(&self, options: &WideOptions) -> Result<Schedule> {
         if options.batch == 0 {
-            return mismatch("a batch of 0 look-ups: at least one runs at a time");
+            return mismatch(Mismatch::empty("look-ups of a batch"));
         }
         let bytes = 8 * (self.set.wire_level() as u64 + 1) * self.set.numbers() as u64;
         let wires = options.most_bytes.map_or(u64::MAX, |most| most / bytes);
@@ -222,13 +223,11 @@ impl WideCircuit {
 
     fn check(&self, server: &ServerKey, bits: usize) -> Result<()> {
         if *server.set() != self.set {
-            return mismatch(format!("a circuit for {} and keys of {}", self.set, server.set()));
+            let (expected, found) = (self.set.to_string(), server.set().to_string());
+            return Err(Error::WrongSet { what: "keys", expected, found });
         }
         if bits != self.input_bits() {
-            return mismatch(format!(
-                "{bits} encrypted bits for a circuit of {}",
-                self.input_bits()
-            ));
+            return wrong_bits("encrypted bits", bits, self.input_bits());
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! often its operands are *cleaned*: looked up once more by themselves modulo 2, which leaves
 //! hardly any error. Where that is, is for each plan to say (`repair.rs`).
 
-use crate::error::{Result, mismatch};
+use crate::error::{Result, unsupported};
 use girih_discrete::{DiscreteParameters, Expected, Forecast, Table};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -188,10 +188,9 @@ impl Library {
         let forecast = Forecast::new(set);
         let known = |values| modulus(set, values).and_then(|modulus| reading(set, modulus));
         let (Some(parity), Some(pairs)) = (known(2).filter(|p| p.modulus == 2), known(3)) else {
-            return mismatch(format!(
-                "circuits over {set}: sums must be read modulo 2, and modulo 3 or more, which \
-                 takes an even modulus of 4 or more"
-            ));
+            let why = "sums must be read modulo 2, and modulo 3 or more, which takes an even \
+                       modulus of 4 or more";
+            return unsupported(set, why);
         };
         // Each of two bits but XOR and its inverse.
         let tables = [1u32, 3, 4, 6].into_iter().map(|k| {
@@ -215,10 +214,11 @@ impl Library {
             add(&[], found);
         }
         if all.is_empty() {
-            return mismatch(format!(
-                "circuits over {set}: gates of two bits would be wrong with a probability above \
-                 2^{limit:.1} a ciphertext; take DISCRETE_1 or DISCRETE_4"
-            ));
+            let why = format!(
+                "gates of two bits would be wrong with a probability above 2^{limit:.1} a \
+                 ciphertext; take DISCRETE_1 or DISCRETE_4"
+            );
+            return unsupported(set, why);
         }
         Ok(all)
     }

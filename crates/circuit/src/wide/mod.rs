@@ -15,10 +15,11 @@ pub use bits::WideBits;
 pub use evaluate::WideOptions;
 pub use report::{WideLevel, WideReport};
 
-use crate::error::{Result, mismatch};
+use crate::error::{self, Result, mismatch, unsupported, wrong_bits};
 use crate::netlist::Netlist;
 use crate::optimise::Graph;
 use girih_discrete::{DEFAULT_LIMIT, DiscreteParameters, Expected, Forecast};
+use girih_tfhe::{Counts, Mismatch};
 use library::Library;
 use plan::{Output, Plan};
 use repair::{Counter, repaired};
@@ -87,7 +88,8 @@ impl WideCircuit {
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for a netlist without inputs or of more than
-    /// 2^28 gates, and for a set that has no AND within that bound.
+    /// 2^28 gates, [`Error::Unsupported`](crate::Error::Unsupported) for a set that has no AND
+    /// within that bound.
     pub fn new(netlist: &Netlist, set: &DiscreteParameters) -> Result<Self> {
         Self::with_log2_failure(netlist, set, DEFAULT_LIMIT)
     }
@@ -103,19 +105,17 @@ impl WideCircuit {
         log2_failure: f64,
     ) -> Result<Self> {
         if netlist.input_bits() == 0 {
-            return mismatch("a circuit needs at least one input bit");
+            return mismatch(Mismatch::empty("input bits of a circuit"));
         }
         if netlist.gates().len() > MAX_GATES {
-            return mismatch(format!(
-                "a netlist of {} gates; at most {MAX_GATES} can be scheduled",
-                netlist.gates().len()
-            ));
+            let what = "gates to be scheduled";
+            let (found, allowed) = (netlist.gates().len(), Counts::UpTo(MAX_GATES));
+            return mismatch(Mismatch::count(what, found, allowed));
         }
         if !(-256.0..0.0).contains(&log2_failure) {
-            return mismatch(format!(
-                "a failure probability of at most 2^{log2_failure}: the exponent must be below 0, \
-                 and -256 at least"
-            ));
+            let what = "log2 of the largest failure probability";
+            let rule = "it must be below 0, and -256 at least";
+            return mismatch(Mismatch::real(what, log2_failure, rule));
         }
         let (graph, inputs) = (Graph::new(netlist), netlist.input_bits());
         let mut best: Option<(Plan, f64, Arc<Library>)> = None;
@@ -130,7 +130,7 @@ impl WideCircuit {
             }
         }
         let Some((plan, failure, library)) = best else {
-            return mismatch(format!("{set} has no gates"));
+            return unsupported(set, "it has no gates");
         };
         Ok(Self {
             set: set.clone(),
@@ -153,13 +153,11 @@ impl WideCircuit {
             let of = lookup.operands.iter().map(|&wire| errors[wire as usize]).collect();
             let (failure, results) = counter.lookup(lookup.kind, kind, of);
             if failure > limit {
-                return mismatch(format!(
-                    "a look-up of a sum with weights {:?} would be wrong with probability \
-                     2^{failure:.1}, and the server allows 2^{limit:.1}: make the circuit for that \
-                     (with_log2_failure), and of inputs with larger errors than fresh ones look up \
-                     each by itself before",
-                    kind.weights
-                ));
+                let what = format!("a sum with weights {:?}", kind.weights);
+                let advice = "make the circuit for what the server allows (with_log2_failure), and \
+                              of inputs with larger errors than fresh ones look up each by itself \
+                              before";
+                return error::failure(what, failure, limit, advice);
             }
             all += failure.exp2();
             for (&wire, result) in lookup.results.iter().zip(results) {
@@ -223,11 +221,7 @@ impl WideCircuit {
     /// bits.
     pub fn simulate(&self, inputs: &[bool]) -> Result<Vec<bool>> {
         if inputs.len() != self.input_bits() {
-            return mismatch(format!(
-                "{} input bits for a circuit of {}",
-                inputs.len(),
-                self.input_bits()
-            ));
+            return wrong_bits("input bits", inputs.len(), self.input_bits());
         }
         let mut wires: Vec<i64> = inputs.iter().map(|&bit| i64::from(bit)).collect();
         wires.resize(self.plan.wires, 0);

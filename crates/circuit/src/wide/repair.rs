@@ -2,7 +2,7 @@
 
 use super::library::{Library, Reading};
 use super::plan::{Kind, Lookup, Output, Plan};
-use crate::error::{Result, mismatch};
+use crate::error::{self, Result};
 use girih_discrete::{Expected, Forecast, Table};
 use std::collections::HashMap;
 
@@ -150,11 +150,9 @@ impl Repair<'_> {
                 .filter(|&i| self.errors[operands[i] as usize] != CLEAN)
                 .max_by(|&a, &b| share(a).total_cmp(&share(b)));
             let Some(worst) = worst else {
-                return mismatch(format!(
-                    "a look-up of a sum with weights {weights:?} of clean bits would be wrong with \
-                     probability 2^{failure:.1}, and 2^{:.1} is allowed: take a set with more room",
-                    self.limit
-                ));
+                let what = format!("a sum with weights {weights:?} of clean bits");
+                let advice = "take a set with more room";
+                return error::failure(what, failure, self.limit, advice);
             };
             let dirty = operands[worst];
             let cleaned = match self.clean.get(&dirty) {
@@ -182,11 +180,8 @@ impl Repair<'_> {
     fn cleaned(&mut self, kind: usize, wire: u32, all: &mut f64) -> Result<u32> {
         let (failure, errors) = self.count(kind, &[wire]);
         if failure > self.limit {
-            return mismatch(format!(
-                "a bit whose errors cannot be removed: its look-up would be wrong with probability \
-                 2^{failure:.1}, and 2^{:.1} is allowed",
-                self.limit
-            ));
+            let what = "a bit, to remove its errors,".into();
+            return error::failure(what, failure, self.limit, "take a set with more room");
         }
         *all += failure.exp2();
         Ok(self.push(kind, vec![wire], &errors)[0])

@@ -2,7 +2,7 @@
 //! that its result waits for long where memory is short.
 
 use super::plan::{Output, Plan};
-use crate::error::{Result, mismatch};
+use crate::error::{Error, Result};
 
 /// How far ahead a step looks for look-ups of its kind.
 const AHEAD: usize = 256;
@@ -100,7 +100,7 @@ impl Schedule {
     /// The first of several orders that keeps within `wires` at one time.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) with what the smallest takes.
+    /// [`Error::Memory`] with what the smallest takes.
     pub fn within(plan: &Plan, batch: usize, wires: usize, bytes: u64) -> Result<Self> {
         let schedule = Self::by_levels(plan, batch);
         if schedule.peak <= wires {
@@ -115,13 +115,13 @@ impl Schedule {
             }
             least = least.min(schedule.peak);
         }
-        mismatch(format!(
-            "{} bytes hold {wires} wires of this set, and the circuit needs {least} at one time, \
-             {} of them inputs: allow {} bytes",
-            wires as u64 * bytes,
-            plan.inputs,
-            least as u64 * bytes
-        ))
+        Err(Error::Memory {
+            allowed: wires as u64 * bytes,
+            wires,
+            needed: least,
+            inputs: plan.inputs,
+            least: least as u64 * bytes,
+        })
     }
 }
 

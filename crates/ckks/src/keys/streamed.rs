@@ -1,10 +1,10 @@
 //! Keys that are made while a device loads them.
 
-use super::switching::{self, Recipe, Reports, Scratch, SecretLimb, SwitchingKey};
+use super::switching::{self, Recipe, Scratch, SecretLimb, SwitchingKey};
 use super::{ClientKey, EvaluationKeys, KeyKind, KeyPart, KeyRange, SwitchingKeySource};
 use crate::program::{Chain, ChainShape, FirstFactor};
 use crate::{CkksParameters, Error, Result};
-use girih_backend::{Preparation, Progress, preparing};
+use girih_backend::{Preparation, Progress, Units, preparing};
 use girih_ring::sampler::PublicStream;
 use girih_rlwe::{KeyId, SetId};
 use rayon::prelude::*;
@@ -138,10 +138,11 @@ impl<'a> StreamedKeys<'a> {
         let _making = preparing(Preparation::Keys);
         let set = self.client.set();
         let limbs = |key: &StreamedKey<'_>| key.recipe.range().words(set) / set.degree();
-        let reports = Reports::new(progress, self.keys.values().map(limbs).sum());
+        let total = self.keys.values().map(limbs).sum();
+        let limbs = Units::new(progress, "evaluation keys", total);
         // Keys side by side: one alone has threads idle while its few errors are drawn.
         let make = |(&kind, key): (&KeyKind, &StreamedKey<'_>)| {
-            Ok((kind, SwitchingKey::generate(&key.recipe, &key.positions, &reports)?))
+            Ok((kind, SwitchingKey::generate(&key.recipe, &key.positions, &limbs)?))
         };
         let keys = self.keys.par_iter().map(make).collect::<Result<BTreeMap<_, _>>>()?;
         Ok(EvaluationKeys::of(set, self.key_id(), keys))

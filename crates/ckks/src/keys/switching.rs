@@ -6,13 +6,12 @@ use crate::host::HostRing;
 use crate::params::ERROR_DEVIATION;
 use crate::program::FirstRow;
 use crate::{CkksParameters, Error, Result, error};
-use girih_backend::{BackendError, Progress};
+use girih_backend::{BackendError, Units};
 use girih_ring::Automorphism;
 use girih_ring::limb::{LimbKernels, ProductTerm};
 use girih_ring::sampler::{Gaussian, PublicStream};
 use girih_rlwe::{Fresh, MaskSeed, MaskStreams, SetId};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use zeroize::Zeroizing;
 
 /// A key from one secret, s', to another, s: row i is `(b_i, a_i)` with
@@ -107,40 +106,6 @@ fn check_base(set: &CkksParameters, kind: KeyKind, positions: &[usize]) -> Resul
              {positions:?}: {otherwise}"
         ),
     })
-}
-
-/// Who hears of limbs. A report that unwinds, as of a caller that was interrupted, ends all the
-/// work: other threads begin nothing new, and whoever waits for them unwinds as well.
-pub(super) struct Reports<'a> {
-    progress: &'a dyn Progress,
-    total: usize,
-    made: AtomicUsize,
-    is_over: AtomicBool,
-}
-
-impl<'a> Reports<'a> {
-    pub fn new(progress: &'a dyn Progress, total: usize) -> Self {
-        Self { progress, total, made: AtomicUsize::new(0), is_over: AtomicBool::new(false) }
-    }
-
-    /// Whether a report has unwound: what is made now is dropped.
-    pub fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
-    }
-
-    /// Another limb is made.
-    pub fn made(&self) {
-        struct Unwinds<'a>(&'a AtomicBool);
-        impl Drop for Unwinds<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Relaxed);
-            }
-        }
-        let made = self.made.fetch_add(1, Ordering::Relaxed) + 1;
-        let unwinds = Unwinds(&self.is_over);
-        self.progress.report("evaluation keys", made, self.total);
-        std::mem::forget(unwinds);
-    }
 }
 
 /// What the limbs of one key are made of, each for itself, in any order.
@@ -290,16 +255,16 @@ impl<'a> Recipe<'a> {
 }
 
 impl SwitchingKey {
-    /// Makes the key of a recipe with limbs at `positions`, on all threads; `reports` hears of each
+    /// Makes the key of a recipe with limbs at `positions`, on all threads; `made` hears of each
     /// limb.
     pub(super) fn generate(
         recipe: &Recipe<'_>,
         positions: &[usize],
-        reports: &Reports<'_>,
+        made: &Units<'_>,
     ) -> Result<Self> {
         let (set, range) = (recipe.host.set(), recipe.range);
         let (degree, digits) = (set.degree(), range.digits(set));
-        if reports.is_over() {
+        if made.is_over() {
             return Ok(Self { range, seed: recipe.fresh.masks, bodies: Vec::new() });
         }
         let errors: Vec<_> =
@@ -311,17 +276,17 @@ impl SwitchingKey {
             limbs[index % positions.len()].push(limb);
         }
         limbs.into_par_iter().zip(positions).for_each(|(rows, &position)| {
-            if reports.is_over() {
+            if made.is_over() {
                 return;
             }
             let target = recipe.target(position);
             let mut scratch = Scratch::new(degree);
             for ((digit, errors), body) in digits.clone().zip(&errors).zip(rows) {
-                if reports.is_over() {
+                if made.is_over() {
                     break;
                 }
                 recipe.body((digit, position), errors, &target, &mut scratch, body);
-                reports.made();
+                made.done();
             }
         });
         Ok(Self { range, seed: recipe.fresh.masks, bodies })

@@ -8,13 +8,12 @@
 
 use crate::bootstrap::rotator::{BlindRotator, RotateInput, StepTrace};
 use girih_backend::{
-    BackendError, BootstrapShape, Gadget, KeySource, PlanReport, Progress, Result,
+    BackendError, BootstrapShape, Gadget, KeySource, PlanReport, Progress, Result, Units,
 };
 use girih_ring::gadget::{balanced_digits, closest_representative_digits};
 use girih_ring::switch::mod_switch;
 use girih_ring::{Modulus, NttTable, Rns, TorusCrt, round_torus};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How residues are put together again.
 enum Recomposition {
@@ -112,10 +111,14 @@ impl Twin {
         };
         let block = shape.bootstrapping_block_len();
         let mut key = vec![0u32; shape.steps() * block * transforms.len()];
-        let done = AtomicUsize::new(0);
+        let steps = Units::new(progress, "transforming the bootstrapping key", shape.steps());
         key.par_chunks_exact_mut(block * transforms.len()).enumerate().for_each_init(
             || vec![0u64; block],
             |coefficients, (index, out)| {
+                // A report that unwinds ends the work: threads begin no other step.
+                if steps.is_over() {
+                    return;
+                }
                 keys.bootstrapping_block(index, coefficients);
                 let polynomials = coefficients.chunks_exact(shape.polynomial_size);
                 for (polynomial, words) in
@@ -134,11 +137,7 @@ impl Twin {
                         table.forward(o);
                     }
                 }
-                progress.report(
-                    "transforming the bootstrapping key",
-                    done.fetch_add(1, Ordering::Relaxed) + 1,
-                    shape.steps(),
-                );
+                steps.done();
             },
         );
         Ok(Self { recomposition, transforms, modulus, key, shape })

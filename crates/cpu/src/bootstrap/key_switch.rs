@@ -2,11 +2,10 @@
 //! then the last mod switch.
 
 use crate::memory::out_of_memory;
-use girih_backend::{BootstrapShape, KeySource, Progress, Result};
+use girih_backend::{BootstrapShape, KeySource, Progress, Result, Units};
 use girih_ring::fft::prefetch;
 use girih_ring::switch::mod_switch_pow2;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A word wide enough for Q_ks. Sums wrap modulo its size, which Q_ks divides.
 trait Word: Copy + Default + Send + Sync {
@@ -116,11 +115,13 @@ pub(crate) fn expand<W: Copy + Default + Send>(
     let refuse = |_| out_of_memory(total * size_of::<W>(), "the key-switching key");
     words.try_reserve_exact(total).map_err(refuse)?;
     words.resize(total, W::default());
-    let done = AtomicUsize::new(0);
+    let blocks = Units::new(progress, "expanding the key-switching key", count);
     words.par_chunks_exact_mut(block).enumerate().for_each(|(index, out)| {
-        fill(index, out);
-        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        progress.report("expanding the key-switching key", done, count);
+        // A report that unwinds ends the work: threads begin no other block.
+        if !blocks.is_over() {
+            fill(index, out);
+            blocks.done();
+        }
     });
     Ok(words)
 }

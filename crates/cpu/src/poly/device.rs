@@ -3,15 +3,13 @@
 mod calls;
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use girih_backend::poly::{
     Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentShape, ResidentSource, RingShape,
     RoutineId, Schedule,
 };
-use girih_backend::{BackendError, Preparation, Progress, Result, preparing};
+use girih_backend::{BackendError, Preparation, Progress, Result, Units, preparing};
 use girih_ring::fft::Simd;
 use girih_ring::{AlignedBuffer, Automorphism};
 use rayon::prelude::*;
@@ -175,12 +173,11 @@ impl PolyDevice for CpuPoly {
         progress: &dyn Progress,
     ) -> Result<Vec<ResidentId>> {
         let shapes = source.shapes();
-        let (done, total) = (AtomicUsize::new(0), shapes.len());
         let what = format!("loading {}", source.what());
         // A report that unwinds ends the work: threads begin no other polynomial.
-        let is_over = AtomicBool::new(false);
+        let polynomials = Units::new(progress, &what, shapes.len());
         let make = |(number, shape): (usize, &ResidentShape)| {
-            if is_over.load(Ordering::Relaxed) {
+            if polynomials.is_over() {
                 return Err(refuse("loading was interrupted"));
             }
             let limbs = shape.basis.len();
@@ -195,12 +192,7 @@ impl PolyDevice for CpuPoly {
                 .par_chunks_exact_mut(len)
                 .enumerate()
                 .for_each(|(limb, out)| source.limb(number, limb, out));
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            let report = || progress.report(&what, done, total);
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(report)) {
-                is_over.store(true, Ordering::Relaxed);
-                resume_unwind(panic);
-            }
+            polynomials.done();
             Ok(Resident { shape: shape.clone(), words })
         };
         let residents: Result<Vec<Resident>, _> = shapes.par_iter().enumerate().map(make).collect();

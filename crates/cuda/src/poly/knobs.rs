@@ -32,6 +32,9 @@ pub struct PolyKnobs {
     pub overlaps_launches: bool,
     /// When kernels of the shapes of one schedule are compiled.
     pub specialise: Specialise,
+    /// Words of resident polynomials that the host makes at once: enough for every thread, however
+    /// short limbs are, few enough for its memory.
+    pub resident_words: usize,
 }
 
 impl Default for PolyKnobs {
@@ -46,6 +49,7 @@ impl Default for PolyKnobs {
             small_blocks: 1,
             overlaps_launches: true,
             specialise: Specialise::default(),
+            resident_words: 16 << 20,
         }
     }
 }
@@ -53,7 +57,7 @@ impl Default for PolyKnobs {
 /// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
 type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
 
-const KNOBS: [Knob; 9] = [
+const KNOBS: [Knob; 10] = [
     ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
     ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
     ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
@@ -66,6 +70,7 @@ const KNOBS: [Knob; 9] = [
     (SPECIALISE, 0..=2, |knobs, value| {
         knobs.specialise = Specialise::of_number(value).unwrap_or_default();
     }),
+    ("resident_words", 1..=1 << 30, |knobs, value| knobs.resident_words = value as usize),
 ];
 
 impl PolyKnobs {

@@ -61,7 +61,7 @@ pub(crate) mod source;
 pub(crate) mod tables;
 
 pub use knobs::PolyKnobs;
-pub use routine::kernel_sources;
+pub use routine::{general_sources, kernel_sources};
 pub use row_layout::plan;
 
 use crate::runtime::machine::Queue;

@@ -57,6 +57,13 @@ pub(crate) fn general_launches(log2_degree: u32) -> Vec<ReadyLaunch> {
     columns.into_iter().chain([rows::general_launch(log2_degree)]).collect()
 }
 
+/// The kernels that any program of a degree can run with, and what loads its keys.
+pub fn general_sources(log2_degree: u32) -> Vec<(Source, usize)> {
+    let launches = general_launches(log2_degree).into_iter();
+    let general = launches.map(|l| (l.text.source(), l.shared_bytes));
+    general.chain([(masks::source(log2_degree), masks::size(1).shared_bytes)]).collect()
+}
+
 /// The kernels that a schedule needs on a device with these limits, and those that serve any
 /// schedule: for checks of what compilers make of them.
 ///

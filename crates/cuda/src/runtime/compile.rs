@@ -1,7 +1,7 @@
 //! NVRTC: sources to cubins, kept in the user's cache folder.
 #![allow(unsafe_code)] // Calls the C interface of NVRTC.
 
-use crate::runtime::shipped;
+use crate::runtime::shipped::Place;
 use crate::runtime::source::{CONSTANTS, Source};
 use cudarc::nvrtc::sys;
 use girih_backend::{cache_folder, cache_key, keep_compiled, read_compiled};
@@ -11,8 +11,9 @@ use std::path::PathBuf;
 /// Why a kernel was not compiled.
 #[derive(Debug)]
 pub enum CompileError {
-    /// No libnvrtc on this machine.
-    NoCompiler,
+    /// No libnvrtc on this machine, and why kernels that were compiled ahead do not help, where
+    /// there are some.
+    NoCompiler(Option<String>),
     /// The compiler refused; its log.
     Refused(String),
 }
@@ -20,11 +21,15 @@ pub enum CompileError {
 impl std::fmt::Display for CompileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoCompiler => f.write_str(
-                "libnvrtc was not found: install the CUDA 13 runtime compiler (package \
-                 cuda-nvrtc-13-0, or the Python wheel nvidia-cuda-nvrtc) \
-                 and put its folder on the library path",
-            ),
+            Self::NoCompiler(shipped) => {
+                let shipped = shipped.iter().map(|why| format!("{why}, and ")).collect::<String>();
+                write!(
+                    f,
+                    "{shipped}libnvrtc was not found: install the CUDA 13 runtime compiler \
+                     (package cuda-nvrtc-13-0, or the Python wheel nvidia-cuda-nvrtc) and put its \
+                     folder on the library path"
+                )
+            }
             Self::Refused(log) => write!(f, "NVRTC refused a kernel: {log}"),
         }
     }
@@ -32,9 +37,10 @@ impl std::fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// The cubin of `source` for compute capability `capability` (90 for sm_90), from the folder that
-/// [`KERNELS_VARIABLE`](crate::KERNELS_VARIABLE) names, from the cache, or compiled now; `note`
-/// hears what users should know of the two.
+/// The cubin of `source` for compute capability `capability` (90 for sm_90), from the folder of
+/// kernels that were compiled ahead ([`KERNELS_VARIABLE`](crate::KERNELS_VARIABLE) or
+/// [`look_in`](crate::look_in)), from the cache, or compiled now; `note` hears what users should
+/// know of the two.
 ///
 /// # Errors
 /// Where there is no compiler, or it refuses.
@@ -43,12 +49,22 @@ pub fn compile(
     capability: u32,
     note: impl Fn(String),
 ) -> Result<Vec<u8>, CompileError> {
-    if let Some(cubin) = shipped::read(source, capability, &note) {
+    compile_beside(Place::own().as_ref(), source, capability, &note)
+}
+
+/// The same with kernels that were compiled ahead there, or none.
+fn compile_beside(
+    place: Option<&Place>,
+    source: &Source,
+    capability: u32,
+    note: &dyn Fn(String),
+) -> Result<Vec<u8>, CompileError> {
+    if let Some(cubin) = place.and_then(|place| place.read(source, capability, note)) {
         return Ok(cubin);
     }
     // SAFETY: only asks the loader for a library.
     if !unsafe { sys::is_culib_present() } {
-        return Err(CompileError::NoCompiler);
+        return Err(CompileError::NoCompiler(place.map(|place| place.lacks(capability))));
     }
     let path = cached_path(source, capability);
     // What is damaged, or may be somebody else's, is compiled anew.
@@ -69,7 +85,7 @@ pub fn compile(
 
 /// Whether the cubin of `source` was compiled before. Whether it is whole is seen when it is read.
 pub(crate) fn is_kept(source: &Source, capability: u32) -> bool {
-    if shipped::has(source, capability) {
+    if Place::own().is_some_and(|place| place.has(source, capability)) {
         return true;
     }
     // SAFETY: only asks the loader for a library.
@@ -193,4 +209,52 @@ fn log_of(program: &Program) -> String {
     unsafe { sys::nvrtcGetProgramLog(program.0, log.as_mut_ptr().cast()) };
     // The first messages say what is wrong; template errors go on for pages.
     String::from_utf8_lossy(&log).trim_end_matches('\0').chars().take(2000).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::shipped::{ship, ship_contents};
+    use crate::runtime::source::KernelFile;
+    use std::cell::RefCell;
+
+    /// Kernels of another version are not loaded: NVRTC compiles them, or its absence is told with
+    /// what there is.
+    #[test]
+    fn kernels_of_another_version_are_compiled_instead() {
+        let text = "extern \"C\" __global__ void sum(int* a) { a[0] += 1; }\n";
+        let file = KernelFile { name: "sum", text, kernels: &["sum"], headers: &[] };
+        let source = Source { file, constants: String::new() };
+        let folder = std::env::temp_dir().join(format!("girih-beside-{}", std::process::id()));
+        ship_contents(&folder, [90]).expect("writable");
+        ship(&folder, &source, 90, b"code").expect("writable");
+        let (place, notes) = (Place::Packed(folder.clone()), RefCell::new(Vec::new()));
+        let beside = |place: &Place| {
+            compile_beside(Some(place), &source, 90, &|note| notes.borrow_mut().push(note))
+        };
+        assert_eq!(beside(&place).expect("it is there"), b"code");
+        let other = folder.join("other");
+        std::fs::create_dir(&other).expect("ours");
+        for entry in std::fs::read_dir(&folder).expect("ours").flatten() {
+            if entry.path().is_file() {
+                std::fs::copy(entry.path(), other.join(entry.file_name())).expect("ours");
+            }
+        }
+        let contents = std::fs::read_to_string(other.join("contents.txt")).expect("written");
+        let texts = contents.replace("texts ", "texts 0");
+        std::fs::write(other.join("contents.txt"), texts).expect("ours");
+        assert!(notes.borrow().is_empty());
+        match beside(&Place::Packed(other)) {
+            Ok(cubin) => assert!(cubin != b"code", "what another version compiled was taken"),
+            Err(CompileError::NoCompiler(why)) => {
+                let why = why.expect("there is a folder");
+                assert!(why.ends_with("are none of this version"), "{why}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+        let notes = notes.into_inner();
+        assert!(notes[0].contains("are those of another version"), "{notes:?}");
+        assert!(notes[0].ends_with("kernels are compiled on this machine instead"), "{notes:?}");
+        std::fs::remove_dir_all(&folder).expect("ours");
+    }
 }

@@ -165,7 +165,7 @@ impl LookupPlan {
     /// The plan for tables of `levels` levels.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for more levels than the set has for tables.
+    /// [`Error::Levels`](crate::Error::Levels) for more levels than the set has for tables.
     pub fn new(
         set: &DiscreteParameters,
         chain: &Chain,
@@ -174,10 +174,12 @@ impl LookupPlan {
         encoder: &Encoder,
     ) -> Result<Self> {
         if levels > set.table_levels() {
-            return crate::error::mismatch(format!(
-                "a table of {levels} levels, and {set} has {}: take a smaller order or modulus",
-                set.table_levels()
-            ));
+            return Err(crate::Error::Levels {
+                what: "these tables".into(),
+                needed: levels,
+                set: set.to_string(),
+                found: set.table_levels(),
+            });
         }
         let scale = |level| chain.scale(level).expect("levels above wires have a scale");
         let exponential_scale = scale(set.exponential_level(levels));

@@ -2,6 +2,7 @@
 
 use super::{ServerKey, Wires};
 use crate::{Result, Table, error};
+use girih_rlwe::Mismatch;
 
 /// A gate of two bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,10 +55,10 @@ impl Gate {
 fn check_bits(wires: &[&Wires]) -> Result<()> {
     match wires.iter().find(|x| x.range.0 < 0 || x.range.1 > 1) {
         None => Ok(()),
-        Some(x) => error::mismatch(format!(
-            "numbers from {} to {} where bits are needed: look up what they are first",
-            x.range.0, x.range.1
-        )),
+        Some(x) => {
+            let advice = "; look up what they are first";
+            error::mismatch(Mismatch::numbers("bits", x.range, (0, 1), advice))
+        }
     }
 }
 
@@ -104,15 +105,11 @@ impl ServerKey {
     pub fn digits(&self, s: &Wires, base: u32, order: u32) -> Result<(Wires, Wires)> {
         let p = self.set.modulus();
         if !(2..p).contains(&base) {
-            return error::mismatch(format!("digits to the base {base}: from 2 to {}", p - 1));
+            return error::mismatch(Mismatch::range("the base of digits", base, [2, p - 1]));
         }
         if s.range.0 < 0 || s.range.1 >= i64::from(p) {
-            return error::mismatch(format!(
-                "digits of numbers from {} to {}: they must be from 0 to {}",
-                s.range.0,
-                s.range.1,
-                p - 1
-            ));
+            let (what, allowed) = ("numbers to take digits of", (0, i64::from(p) - 1));
+            return error::mismatch(Mismatch::numbers(what, s.range, allowed, ""));
         }
         let low = Table::new(p, |m| m % base)?.order(order)?;
         let high = Table::new(p, |m| m / base)?.order(order)?;
@@ -134,10 +131,8 @@ impl ServerKey {
         let p = self.set.modulus();
         let fits = |m: &u32| p.is_multiple_of(2 * m) && i64::from(*m) > high;
         let Some(m) = (1..=p / 2).find(fits).filter(|_| low >= 0) else {
-            return error::mismatch(format!(
-                "a selection of numbers from {low} to {high}: they must be from 0 to {}",
-                p / 2 - 1
-            ));
+            let (what, allowed) = ("numbers to select of", (0, i64::from(p) / 2 - 1));
+            return error::mismatch(Mismatch::numbers(what, (low, high), allowed, ""));
         };
         let when = |chosen: bool| {
             Table::new(2 * m, |s| if (s >= m) == chosen { s % m } else { 0 })?.order(order)

@@ -5,6 +5,7 @@ use super::{ServerKey, Sum, Wires};
 use crate::failure::Outcome;
 use crate::{Error, Result, Table, error};
 use girih_ckks::server::Ciphertexts;
+use girih_rlwe::{Counts, Mismatch};
 
 /// Tables of one sum, checked.
 pub(super) struct Tables {
@@ -34,9 +35,9 @@ impl ServerKey {
     /// The same of a weighted sum plus a constant, which is recorded with the look-up.
     ///
     /// # Errors
-    /// As [`ServerKey::sum`]; [`Error::Count`] without tables, [`Error::Mismatch`] for tables of
-    /// several moduli, or one that the set has not, or more levels than it has for tables;
-    /// [`Error::Failure`] for what would be wrong too often.
+    /// As [`ServerKey::sum`]; [`Error::Mismatch`] without tables and for tables of several moduli,
+    /// [`Error::Table`] for a modulus that the set has not, [`Error::Levels`] for more levels than
+    /// it has for tables; [`Error::Failure`] for what would be wrong too often.
     pub fn lookup_sum(
         &self,
         terms: &[(i64, &Wires)],
@@ -52,8 +53,8 @@ impl ServerKey {
     /// their own: a device does them side by side, as it does the ciphertexts of a batch.
     ///
     /// # Errors
-    /// As [`ServerKey::lookup_sum`], and [`Error::Count`] for a sum of another number of terms than
-    /// there are weights.
+    /// As [`ServerKey::lookup_sum`], and [`Error::Mismatch`] for a sum of another number of terms
+    /// than there are weights.
     pub fn lookup_each(
         &self,
         weights: &[i64],
@@ -66,8 +67,8 @@ impl ServerKey {
         let mut checked: Vec<(Sum, Outcome)> = Vec::with_capacity(sums.len());
         for wires in sums {
             if wires.len() != weights.len() {
-                let rule = format!("there are {} weights", weights.len());
-                return Err(Error::Count { what: "terms of a sum", found: wires.len(), rule });
+                let what = format!("terms of a sum with {} weights", weights.len());
+                return error::count(what, wires.len(), Counts::Exactly(weights.len()));
             }
             let terms: Vec<(i64, &Wires)> =
                 weights.iter().copied().zip(wires.iter().copied()).collect();
@@ -76,8 +77,7 @@ impl ServerKey {
             checked.push((sum, outcome));
         }
         let Some((first, _)) = checked.first() else {
-            let rule = "there is at least one to look up".into();
-            return Err(Error::Count { what: "sums", found: 0, rule });
+            return error::mismatch(Mismatch::empty("sums to look up"));
         };
         // The set reads sums modulo p: a table modulo p' reads them times p/p'.
         let factor = i64::from(self.set.modulus() / tables.modulus);
@@ -121,25 +121,18 @@ impl ServerKey {
 
     pub(super) fn check_tables(&self, tables: &[&Table]) -> Result<Tables> {
         let Some(first) = tables.first() else {
-            let rule = "a look-up has at least one".into();
-            return Err(Error::Count { what: "tables", found: 0, rule });
+            return error::mismatch(Mismatch::empty("tables of a look-up"));
         };
         let modulus = first.modulus();
         if let Some(other) = tables.iter().find(|t| t.modulus() != modulus) {
-            return error::mismatch(format!(
-                "tables modulo {modulus} and {} of one sum: they read it modulo one number",
-                other.modulus()
-            ));
+            let [first, second] = [modulus, other.modulus()].map(|m| format!("a table modulo {m}"));
+            let rule = "tables of one sum read it modulo one number";
+            return error::mismatch(Mismatch::unlike(first, second, rule));
         }
         let levels = tables.iter().map(|t| t.levels()).max().unwrap_or(0);
         if levels > self.set.table_levels() {
-            return error::mismatch(format!(
-                "tables modulo {modulus} of order {} take {levels} levels, and {} has {}: take \
-                 order 1",
-                tables.iter().map(|t| t.order_of()).max().unwrap_or(1),
-                self.set,
-                self.set.table_levels()
-            ));
+            let order = tables.iter().map(|t| t.order_of()).max().unwrap_or(1);
+            return self.too_deep(modulus, order, levels);
         }
         Ok(Tables { all: tables.iter().map(|&t| t.clone()).collect(), modulus, levels })
     }

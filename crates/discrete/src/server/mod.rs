@@ -24,6 +24,7 @@ use girih_ckks::program::{Chain, ChainShape};
 use girih_ckks::server::Options;
 use girih_ckks::{Encoder, server};
 use girih_rlwe::KeyId;
+use girih_rlwe::{Counts, Mismatch};
 use recordings::{Kept, Kind, locked};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -128,9 +129,9 @@ impl ServerKey {
     /// [`Error::Mismatch`] unless it is from -256 to 0.
     pub fn limit_failure(&self, log2_probability: f64) -> Result<()> {
         if !(-256.0..=0.0).contains(&log2_probability) {
-            return error::mismatch(format!(
-                "a failure probability of 2^{log2_probability}: from 2^-256 to 1 is possible"
-            ));
+            let what = "log2 of the largest failure probability";
+            let rule = "it must be from -256 to 0";
+            return error::mismatch(Mismatch::real(what, log2_probability, rule));
         }
         *locked(&self.limit) = log2_probability;
         Ok(())
@@ -154,17 +155,16 @@ impl ServerKey {
     /// [`Wires::counted_as`] keeps that count from creeping up.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for a modulus or an order that the set has not.
+    /// [`Error::Table`] for a modulus, [`Error::Levels`] and [`Error::Mismatch`] for an order that
+    /// the set has not.
     pub fn reach(&self, modulus: u32, order: u32) -> Result<u32> {
         self.check_modulus(modulus)?;
-        if !(1..=2).contains(&order)
-            || crate::table::levels(modulus, order) > self.set.table_levels()
-        {
-            return error::mismatch(format!(
-                "tables of order {order} modulo {modulus}: {} has {} levels for tables",
-                self.set,
-                self.set.table_levels()
-            ));
+        if !(1..=2).contains(&order) {
+            return error::mismatch(Mismatch::range("the order of tables", order, [1, 2]));
+        }
+        let levels = crate::table::levels(modulus, order);
+        if levels > self.set.table_levels() {
+            return self.too_deep(modulus, order, levels);
         }
         Ok(self.forecast.failure().reach(modulus, order, self.failure_limit()))
     }
@@ -175,8 +175,7 @@ impl ServerKey {
     /// [`Error::Ckks`] for numbers of another set or client key.
     pub fn upload(&self, numbers: &EncryptedNumbers) -> Result<Wires> {
         if *numbers.set() != self.set {
-            let (found, own) = (numbers.set(), &self.set);
-            return error::mismatch(format!("numbers of {found} where {own} is loaded"));
+            return error::wrong_set("numbers", numbers.set(), &self.set);
         }
         Ok(Wires {
             ciphertexts: self.ckks.upload(numbers.ciphertexts())?,
@@ -214,24 +213,30 @@ impl ServerKey {
         }
         let all: Vec<String> =
             (2..=p).filter(|m| p.is_multiple_of(*m)).map(|m| m.to_string()).collect();
-        error::mismatch(format!(
-            "a table modulo {modulus}: sums of {} are read modulo {}",
-            self.set,
-            all.join(", ")
-        ))
+        let why = format!("sums of {} are read modulo {}", self.set, all.join(", "));
+        Err(Error::Table { modulus, why })
+    }
+
+    fn too_deep<T>(&self, modulus: u32, order: u32, levels: usize) -> Result<T> {
+        Err(Error::Levels {
+            what: format!("tables modulo {modulus} of order {order}"),
+            needed: levels,
+            set: self.set.to_string(),
+            found: self.set.table_levels(),
+        })
     }
 
     fn weighted(&self, terms: &[(i64, &Wires)], constant: i64) -> Result<Sum> {
         let terms: Vec<_> = terms.iter().filter(|(weight, _)| *weight != 0).collect();
         let Some((_, first)) = terms.first() else {
-            let rule = "a sum has at least one whose weight is not 0".into();
-            return Err(Error::Count { what: "terms of a sum", found: 0, rule });
+            let what = "terms of a sum whose weights are not 0";
+            return error::mismatch(Mismatch::empty(what));
         };
         let (mut low, mut high) = (i128::from(constant), i128::from(constant));
         for (weight, x) in &terms {
             if x.len() != first.len() {
-                let rule = format!("the first batch of the sum has {}", first.len());
-                return Err(Error::Count { what: "ciphertexts", found: x.len(), rule });
+                let what = "ciphertexts, as in the first batch of the sum";
+                return error::count(what, x.len(), Counts::Exactly(first.len()));
             }
             let ends = [x.range.0, x.range.1].map(|end| i128::from(*weight) * i128::from(end));
             low += ends[0].min(ends[1]);
@@ -269,8 +274,8 @@ impl ServerKey {
     /// carries the range and the errors that follow.
     ///
     /// # Errors
-    /// [`Error::Count`] without terms and for batches of unequal lengths; [`Error::Mismatch`] for
-    /// numbers that may leave 2^40; [`Error::Ckks`] for batches of another server key.
+    /// [`Error::Mismatch`] without terms, for batches of unequal lengths, and for numbers that may
+    /// leave 2^40; [`Error::Ckks`] for batches of another server key.
     pub fn sum(&self, terms: &[(i64, &Wires)], constant: i64) -> Result<Wires> {
         let sum = self.weighted(terms, constant)?;
         let kind = Kind { weights: sum.weights.clone(), constant, ..Kind::default() };

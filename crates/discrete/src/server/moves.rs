@@ -30,7 +30,7 @@ impl ServerKey {
     /// first; by three turns the other way round. A few key switches, no look-up.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] where no rotations of the set make this one, and failures of the device.
+    /// [`Error::Ckks`] where no rotations of the set make this one, and failures of the device.
     pub fn moved(&self, x: &Wires, by: usize, turns: usize) -> Result<Wires> {
         let route = self.route(by % (self.set.numbers() / 2))?;
         if route.is_empty() && turns.is_multiple_of(4) {
@@ -76,8 +76,10 @@ impl ServerKey {
         while left != 0 {
             let step = steps[left];
             if step == 0 {
-                let set = &self.set;
-                return Err(Error::Mismatch(format!("{set} has no rotations by {by} slots")));
+                return Err(Error::Ckks(girih_ckks::Error::Unsupported {
+                    set: self.set.to_string(),
+                    why: format!("there are no rotations by {by} slots"),
+                }));
             }
             route.push(step);
             left = (left + slots - step) % slots;

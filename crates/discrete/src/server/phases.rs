@@ -4,11 +4,11 @@ use super::lookups::Tables;
 use super::recordings::Kind;
 use super::{ServerKey, Wires};
 use crate::failure::Outcome;
-use crate::numbers::check_numbers;
+use crate::numbers::{check_numbers, stands};
 use crate::{Error, Result, Table, error, noise};
 use girih_ckks::Ciphertext;
 use girih_ckks::server::Ciphertexts;
-use girih_rlwe::KeyId;
+use girih_rlwe::{KeyId, Mismatch};
 
 /// So many numbers fill a turn at most.
 pub const MAX_PHASES: u32 = 4096;
@@ -65,7 +65,7 @@ impl ServerKey {
     /// turns, on top of what is `bound` at most.
     ///
     /// # Errors
-    /// [`Error::Count`] for too many numbers, [`Error::Mismatch`] for another level, scale or
+    /// [`Error::Mismatch`] for too many numbers, for another level, scale or
     /// number of slots and for errors that are no numbers from 0 on, [`Error::Ckks`] for
     /// ciphertexts of another set or client key.
     pub fn upload_phases(
@@ -78,20 +78,21 @@ impl ServerKey {
         check_numbers(&self.set, numbers)?;
         if let Some(wrong) = [deviation, bound].iter().find(|x| !(0.0..f64::INFINITY).contains(*x))
         {
-            return error::mismatch(format!("an error of {wrong} turns: from 0 on is possible"));
+            let (what, rule) = ("an error, in turns,", "it must be a number from 0 on");
+            return error::mismatch(Mismatch::real(what, *wrong, rule));
         }
         let wanted = (0, self.set.turn(), self.set.ckks().slots());
         let place = |x: &Ciphertext| (x.level(), x.scale(), x.slots());
         if let Some(x) = ciphertexts.iter().find(|x| place(x) != wanted) {
-            return error::mismatch(format!(
-                "phases at level {} with scale 2^{:.4} and {} slots: they stand at level 0, with \
-                 scale Q_0, 2^{:.4}, and all {} slots",
-                x.level(),
-                x.scale().log2(),
-                x.slots(),
-                wanted.1.log2(),
-                wanted.2
-            ));
+            return error::mismatch(Mismatch::Form {
+                what: "phases".into(),
+                found: format!("{}, {} slots", stands(x.level(), x.scale()), x.slots()),
+                expected: format!(
+                    "they stand {} (Q_0), and all {} slots",
+                    stands(wanted.0, wanted.1),
+                    wanted.2
+                ),
+            });
         }
         Ok(Phases { ciphertexts: self.ckks.upload(ciphertexts)?, numbers, deviation, bound })
     }
@@ -104,9 +105,8 @@ impl ServerKey {
     /// where numbers would be read from their phases wrongly too often.
     pub fn phases(&self, x: &Wires, modulus: u32) -> Result<Phases> {
         if !(2..=MAX_PHASES).contains(&modulus) {
-            return error::mismatch(format!(
-                "phases of numbers modulo {modulus}: from 2 to {MAX_PHASES} is possible"
-            ));
+            let what = "the modulus of numbers as phases";
+            return error::mismatch(Mismatch::range(what, modulus, [2, MAX_PHASES]));
         }
         let most = x.range.0.abs().max(x.range.1.abs()) as f64;
         let own = noise::to_coefficients(&self.set, modulus, most);
@@ -134,9 +134,9 @@ impl ServerKey {
     /// p'. Any modulus will do that tables of the set have levels for, divisor of its own or not.
     ///
     /// # Errors
-    /// [`Error::Count`] without tables, [`Error::Mismatch`] for tables of several moduli or more
-    /// levels than the set has for tables; [`Error::Failure`] for what would be wrong too often;
-    /// [`Error::Ckks`] for phases of another server key.
+    /// [`Error::Mismatch`] without tables and for tables of several moduli, [`Error::Levels`] for
+    /// more levels than the set has for tables; [`Error::Failure`] for what would be wrong too
+    /// often; [`Error::Ckks`] for phases of another server key.
     pub fn lookup_phases(&self, x: &Phases, tables: &[&Table]) -> Result<Vec<Wires>> {
         let tables = self.check_tables(tables)?;
         let outcome = self.count_phases(x, &tables)?;

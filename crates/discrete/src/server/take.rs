@@ -7,7 +7,8 @@
 //! others. Two elements that would meet in a slot on their way go in different *rounds*.
 
 use super::{ServerKey, Wires};
-use crate::{DiscreteParameters, Error, Result, Table, error};
+use crate::{DiscreteParameters, Result, Table, error};
+use girih_rlwe::{Counts, Mismatch};
 use std::collections::BTreeMap;
 
 /// Results of ways that are added before a look-up makes their errors small again.
@@ -140,8 +141,9 @@ impl TakePlan {
     /// be taken often, or not at all.
     ///
     /// # Errors
-    /// [`Error::Count`] for no elements, for numbers in use that a ciphertext of the set has not,
-    /// and for more than 1024 ciphertexts before or after; [`Error::Number`] for an element beyond the last.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for no elements, for one beyond the last, for
+    /// numbers in use that a ciphertext of the set has not, and for more than 1024 ciphertexts
+    /// before or after.
     pub fn new(
         set: &DiscreteParameters,
         ciphertexts: usize,
@@ -150,19 +152,17 @@ impl TakePlan {
     ) -> Result<Self> {
         crate::numbers::check_numbers(set, numbers)?;
         if elements.is_empty() {
-            let rule = "at least one is to be taken".into();
-            return Err(Error::Count { what: "elements", found: 0, rule });
+            return error::mismatch(Mismatch::empty("elements to take"));
         }
         let count = ciphertexts.saturating_mul(numbers);
         let all = set.numbers();
         if [ciphertexts, elements.len().div_ceil(all)].iter().any(|c| *c > MOST_CIPHERTEXTS) {
-            let rule = format!("a plan has up to {MOST_CIPHERTEXTS} of a batch and of its result");
-            return Err(Error::Count { what: "ciphertexts", found: ciphertexts, rule });
+            let found = ciphertexts.max(elements.len().div_ceil(all));
+            let what = "ciphertexts to take elements from, or into";
+            return error::count(what, found, Counts::UpTo(MOST_CIPHERTEXTS));
         }
-        if let Some((place, &value)) = elements.iter().enumerate().find(|(_, e)| **e >= count) {
-            let rule = format!("there are {count} elements to take, numbered from 0");
-            let value = i64::try_from(value).unwrap_or(i64::MAX);
-            return Err(Error::Number { place, value, rule });
+        if let Some(&wrong) = elements.iter().find(|e| **e >= count) {
+            return error::mismatch(Mismatch::index("an element to take", wrong, count));
         }
         let from = |e: &usize| Some((e / numbers * all + e % numbers) as u32);
         let targets: Vec<Target> = elements
@@ -285,13 +285,11 @@ impl Tables {
         let reads = |least: i64| (2..=p).find(|m| p.is_multiple_of(*m) && i64::from(*m) > least);
         let (Some(modulus), Some(own)) = (reads(room.max(2)), reads(most)) else {
             let (what, largest) = match turns {
-                true => (" that change halves", (i64::from(p) - 1) / 4),
-                false => ("", (i64::from(p) - 1) / 2),
+                true => ("elements to take that change halves", (i64::from(p) - 1) / 4),
+                false => ("elements to take", (i64::from(p) - 1) / 2),
             };
-            return error::mismatch(format!(
-                "elements up to {most}{what} are taken by sums up to {room}, and {set} reads them \
-                 modulo {p}: it takes elements up to {largest}; take digits of larger numbers",
-            ));
+            let advice = "; take digits of larger ones";
+            return error::mismatch(Mismatch::numbers(what, (0, most), (0, largest), advice));
         };
         let mark = i64::from(modulus / 2);
         let kept = |m: i64| if (mark..=mark + most).contains(&m) { m - mark } else { 0 };
@@ -323,26 +321,30 @@ impl ServerKey {
     /// share the plan's masks.
     ///
     /// # Errors
-    /// [`Error::Count`] for batches that the plan is not for; [`Error::Mismatch`] for numbers that
-    /// may be negative, or too large to be told from those with a mark; else as
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for batches that the plan is not for, and for
+    /// numbers that may be negative, or too large to be told from those with a mark; else as
     /// [`ServerKey::lookup_sum`].
     pub fn take_each(&self, plan: &TakePlan, batches: &[Vec<&Wires>]) -> Result<Vec<Wires>> {
         let parts = || batches.iter().flatten();
         for batch in batches {
             let found = batch.iter().map(|part| part.len()).sum();
             if found != plan.ciphertexts {
-                let rule = format!("the plan is for {} of each batch", plan.ciphertexts);
-                return Err(Error::Count { what: "ciphertexts", found, rule });
+                let what = "ciphertexts of a batch by this plan";
+                return error::count(what, found, Counts::Exactly(plan.ciphertexts));
             }
         }
         if let Some(part) = parts().find(|part| part.numbers != plan.numbers) {
-            let rule = format!("the plan is for {} of each ciphertext", plan.numbers);
-            return Err(Error::Count { what: "numbers", found: part.numbers, rule });
+            let what = "numbers of a ciphertext by this plan";
+            return error::count(what, part.numbers, Counts::Exactly(plan.numbers));
         }
         if let Some(part) = parts().find(|part| part.range.0 < 0) {
-            return error::mismatch(format!(
-                "elements from {} on: those that are taken are not negative; add a constant before",
-                part.range.0
+            let allowed = (0, (i64::from(self.set.modulus()) - 1) / 2);
+            let advice = "; add a constant before";
+            return error::mismatch(Mismatch::numbers(
+                "elements to take",
+                part.range,
+                allowed,
+                advice,
             ));
         }
         let most = parts().map(|part| part.range.1).max().unwrap_or(0);
@@ -496,8 +498,8 @@ mod tests {
             }
         }
         for (ciphertexts, numbers, elements, expected) in [
-            (1, all, vec![], "elements: 0"),
-            (1, 10, vec![3, 10], "there are 10 elements"),
+            (1, all, vec![], "elements to take"),
+            (1, 10, vec![3, 10], "is 10, and must be"),
             (1, 0, vec![0], "0"),
             (1, all + 1, vec![0], "1025"),
         ] {

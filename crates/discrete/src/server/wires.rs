@@ -2,9 +2,9 @@
 
 use crate::failure::Tail;
 use crate::numbers::check_numbers;
-use crate::{DiscreteParameters, Error, Expected, Result};
+use crate::{DiscreteParameters, Expected, Result, error};
 use girih_ckks::server::Ciphertexts;
-use girih_rlwe::KeyId;
+use girih_rlwe::{Counts, KeyId, Mismatch};
 use std::ops::Range;
 
 /// A batch of ciphertexts of numbers that lie on the device of a
@@ -116,7 +116,7 @@ impl Wires {
     /// The same ciphertexts with so many numbers of each in use.
     ///
     /// # Errors
-    /// [`Error::Count`](crate::Error::Count) for none, or more than a ciphertext has.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for none, or more than a ciphertext has.
     pub fn of_numbers(self, numbers: usize) -> Result<Self> {
         check_numbers(&self.set, numbers)?;
         Ok(Self { numbers, ..self })
@@ -135,19 +135,18 @@ impl Wires {
     /// range is that of all, and the errors are the larger ones everywhere.
     ///
     /// # Errors
-    /// [`Error::Count`](crate::Error::Count) without any, and for batches of unequal numbers of
-    /// numbers; [`Error::Ckks`](crate::Error::Ckks) for those of several server keys, and failures
-    /// of the device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) without any, and for batches of unequal numbers
+    /// of numbers; [`Error::Ckks`](crate::Error::Ckks) for those of several server keys, and
+    /// failures of the device.
     pub fn join(parts: &[&Self]) -> Result<Self> {
         let Some((first, others)) = parts.split_first() else {
-            let rule = "there is at least one to join".into();
-            return Err(Error::Count { what: "batches", found: 0, rule });
+            return error::mismatch(Mismatch::empty("batches to join"));
         };
         let mut all = (*first).clone();
         for part in others {
             if part.numbers != first.numbers {
-                let rule = format!("the first batch has {} a ciphertext", first.numbers);
-                return Err(Error::Count { what: "numbers", found: part.numbers, rule });
+                let what = "numbers of a ciphertext, as in the first batch";
+                return error::count(what, part.numbers, Counts::Exactly(first.numbers));
             }
             all.range = (all.range.0.min(part.range.0), all.range.1.max(part.range.1));
             all.deviation = all.deviation.max(part.deviation);

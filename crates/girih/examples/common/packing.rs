@@ -13,17 +13,23 @@
 //!
 //! Grids follow each other, padded to a power of two of them, and all repeat over the slots. So a
 //! convolution is a linear map of few diagonals, one level: input and output of a tap are as far
-//! apart for all pixels. Two images lie in one vector, as real and imaginary part: maps are real.
+//! apart for all pixels.
 //!
-//! A layer's result is divided by sqrt(2) times its ReLU's bound, so that two together stay below 1
-//! in magnitude; what a ReLU leaves is divided by its bound. Both are in the maps' numbers.
+//! Slots hold several images. Two of them are real and imaginary part, since maps are real. Others
+//! lie *beside* each other, the same place of all of them in neighbouring slots, so that what
+//! moves one image by k slots moves m by m k. And where a stride makes room, two ciphertexts become
+//! one: their images take turns in the gaps of a pixel, as *lanes*, in place of more channels
+//! (channel `l + lanes c` above is channel c of lane l). The maps of that layer bring them there.
+//!
+//! A layer's result is divided by its ReLU's bound, times 2 where imaginary parts are images too:
+//! what is twice the real part stays below 1 then. What a ReLU leaves is divided by its bound. Both
+//! are in the maps' numbers.
 
-use super::resnet::{Beside, Convolution, Network};
+use super::resnet::{Beside, Convolution, Layer, Network};
 use girih::ckks::prelude::*;
 use rayon::prelude::*;
-use std::f64::consts::SQRT_2;
 
-/// Where the pixels of all channels lie.
+/// Where the pixels of all channels of all images lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
     /// Rows and columns of a grid.
@@ -31,13 +37,27 @@ pub struct Packing {
     /// Pixels of a channel are this far apart; a power of two.
     gap: usize,
     channels: usize,
+    /// Images that take turns in the gaps, a power of two up to the square of the gap.
+    lanes: usize,
+    /// Images in neighbouring slots, a power of two.
+    beside: usize,
 }
 
 impl Packing {
     /// Slots in use; vectors repeat with this period.
     pub fn slots(&self) -> usize {
-        let grids = self.channels.div_ceil(self.gap * self.gap).next_power_of_two();
-        grids * self.grid * self.grid
+        let grids = self.channels.div_ceil(self.sharing()).next_power_of_two();
+        grids * self.grid * self.grid * self.beside
+    }
+
+    /// Images in each part of a vector.
+    pub fn images(&self) -> usize {
+        self.lanes * self.beside
+    }
+
+    /// Channels of an image that share a grid.
+    fn sharing(&self) -> usize {
+        self.gap * self.gap / self.lanes
     }
 
     /// Pixels along a side of a channel.
@@ -46,10 +66,13 @@ impl Packing {
     }
 
     /// The slot of a pixel.
-    fn slot(&self, channel: usize, [y, x]: [usize; 2]) -> usize {
-        let (grid, part) = (channel / (self.gap * self.gap), channel % (self.gap * self.gap));
+    fn slot(&self, image: usize, channel: usize, [y, x]: [usize; 2]) -> usize {
+        let (lane, place) = (image / self.beside, image % self.beside);
+        let (grid, own) = (channel / self.sharing(), channel % self.sharing());
+        let part = lane + self.lanes * own;
         let row = y * self.gap + part / self.gap;
-        (grid * self.grid + row) * self.grid + x * self.gap + part % self.gap
+        let column = x * self.gap + part % self.gap;
+        ((grid * self.grid + row) * self.grid + column) * self.beside + place
     }
 
     /// All pixels of a channel.
@@ -58,12 +81,14 @@ impl Packing {
         (0..side * side).map(move |i| [i / side, i % side])
     }
 
-    /// A vector with `value` of each channel in all of its pixels.
-    fn filled(&self, value: impl Fn(usize) -> f64) -> Vec<f64> {
+    /// A vector with `value` of each channel in all of its pixels, of these images.
+    fn filled(&self, images: std::ops::Range<usize>, value: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut slots = vec![0.0; self.slots()];
-        for channel in 0..self.channels {
-            for pixel in self.pixels() {
-                slots[self.slot(channel, pixel)] = value(channel);
+        for image in images {
+            for channel in 0..self.channels {
+                for pixel in self.pixels() {
+                    slots[self.slot(image, channel, pixel)] = value(channel);
+                }
             }
         }
         slots
@@ -73,10 +98,11 @@ impl Packing {
 /// A layer up to its ReLU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedLayer {
-    pub map: LinearMap,
+    /// Of one ciphertext, or of two that become one.
+    pub maps: LinearMaps,
     pub beside: PackedBeside,
-    /// To be added to both images; repeats.
-    pub bias: Vec<f64>,
+    /// To be added to all images; repeats.
+    pub bias: Vec<Complex64>,
 }
 
 /// What is made of the activation before the last one, and added.
@@ -84,27 +110,63 @@ pub struct PackedLayer {
 pub enum PackedBeside {
     Nothing,
     Times(f64),
-    Mapped(LinearMap),
+    Mapped(LinearMaps),
 }
 
 /// A network as maps of slots, made one by one: they take much more memory than the network.
 #[derive(Debug)]
 pub struct Plan<'a> {
     pub network: &'a Network,
+    /// 1, or 2 where imaginary parts are images too.
+    parts: usize,
     /// Of what each layer is given, the image first, and of what the head is given.
     packings: Vec<Packing>,
+    /// Which ciphertexts of images end up in each one that the head is given, by lane.
+    order: Vec<Vec<usize>>,
 }
 
 impl<'a> Plan<'a> {
-    pub fn new(network: &'a Network) -> Self {
-        let mut last = Packing { grid: network.side, gap: 1, channels: network.colours };
-        let mut packings = vec![last];
-        for layer in network.layers() {
+    /// For so many images in ciphertexts of `slots` slots.
+    ///
+    /// # Errors
+    /// Where a layer of one image needs more slots.
+    pub fn new(network: &'a Network, slots: usize, images: usize) -> Result<Self, String> {
+        let image =
+            Packing { grid: network.side, gap: 1, channels: network.colours, lanes: 1, beside: 1 };
+        let after = |last: Packing, layer: &Layer<'_>| {
             let Convolution { outputs, stride, .. } = *layer.convolution;
-            last = Packing { gap: last.gap * stride, channels: outputs, ..last };
+            Packing { gap: last.gap * stride, channels: outputs, ..last }
+        };
+        let layers = network.layers();
+        let (mut last, mut largest) = (image, image.slots());
+        for layer in &layers {
+            last = after(last, layer);
+            largest = largest.max(last.slots());
+        }
+        let room = slots / largest;
+        if room == 0 {
+            return Err(format!("{largest} slots are needed for a layer, and there are {slots}"));
+        }
+        // Real parts first: a bootstrapping of real slots takes less time.
+        let parts = if images <= room { 1 } else { 2 };
+        let beside = room.min(images.div_ceil(parts).next_power_of_two());
+        last = Packing { beside, ..image };
+        let mut packings = vec![last];
+        let count = images.div_ceil(parts * beside);
+        let mut order: Vec<Vec<usize>> = (0..count).map(|i| vec![i]).collect();
+        for layer in &layers {
+            last = after(last, layer);
+            let joined = Packing { lanes: 2 * last.lanes, ..last };
+            let has_room = joined.sharing() > 0 && joined.slots() <= largest * beside;
+            if layer.convolution.stride > 1 && order.len() > 1 && has_room {
+                last = joined;
+                let [first, second] = halves(order.len());
+                let both = |(a, b): (usize, usize)| [order[a].clone(), order[b].clone()].concat();
+                order = first.zip(second).map(both).collect();
+            }
             packings.push(last);
         }
-        Self { network, packings }
+        Ok(Self { network, parts, packings, order })
     }
 
     /// How many layers there are, each with a ReLU.
@@ -117,73 +179,81 @@ impl<'a> Plan<'a> {
         self.packings.iter().map(Packing::slots).max().unwrap_or(1)
     }
 
+    /// 1 where all slots are real, 2 where imaginary parts are images too.
+    pub fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// Images in each ciphertext that is encrypted.
+    pub fn images(&self) -> usize {
+        self.parts * self.packings[0].images()
+    }
+
+    /// Of how many ciphertexts one result of layer `i` is made: of what it is given, and of what
+    /// is added.
+    pub fn inputs(&self, i: usize) -> [usize; 2] {
+        let from = |j: usize| self.packings[i + 1].lanes / self.packings[j].lanes;
+        match self.network.layers()[i].beside {
+            Beside::Nothing => [from(i), 0],
+            Beside::Same => [from(i), 1],
+            Beside::Convolved(_) => [from(i), from(i - 1)],
+        }
+    }
+
     /// Layer `i`.
     pub fn layer(&self, i: usize) -> girih::ckks::Result<PackedLayer> {
         let layers = self.network.layers();
         let layer = layers[i];
-        let unit = SQRT_2 * layer.bound;
+        let unit = self.parts as f64 * layer.bound;
         // What activations are divided by; images are as they are.
         let bound = |i: usize| if i == 0 { 1.0 } else { layers[i - 1].bound };
         let to = &self.packings[i + 1];
-        let map = self.map(layer.convolution, i, to, bound(i) / unit)?;
+        let maps = self.maps(layer.convolution, i, to, bound(i) / unit)?;
         let mut bias = layer.convolution.bias.clone();
         let beside = match layer.beside {
             Beside::Nothing => PackedBeside::Nothing,
             Beside::Same => PackedBeside::Times(bound(i - 1) / unit),
             Beside::Convolved(c) => {
                 bias.iter_mut().zip(&c.bias).for_each(|(b, more)| *b += more);
-                PackedBeside::Mapped(self.map(c, i - 1, to, bound(i - 1) / unit)?)
+                PackedBeside::Mapped(self.maps(c, i - 1, to, bound(i - 1) / unit)?)
             }
         };
-        Ok(PackedLayer { map, beside, bias: to.filled(|c| bias[c] / unit) })
+        let bias = to.filled(0..to.images(), |c| bias[c] / unit);
+        let imaginary = if self.parts == 1 { 0.0 } else { 1.0 };
+        let bias = bias.into_iter().map(|v| Complex64::new(v, imaginary * v)).collect();
+        Ok(PackedLayer { maps, beside, bias })
     }
 
-    /// `factor` times a convolution of what layer `from` is given.
-    fn map(
+    /// `factor` times a convolution of what layer `from` is given: a map for each ciphertext that
+    /// becomes part of one result.
+    fn maps(
         &self,
         convolution: &Convolution,
         from: usize,
         to: &Packing,
         factor: f64,
-    ) -> girih::ckks::Result<LinearMap> {
+    ) -> girih::ckks::Result<LinearMaps> {
         let from = &self.packings[from];
-        let (period, slots) = (from.slots(), from.slots().max(to.slots()));
-        // Numbers of slots are powers of two, so that differences of slots can be taken modulo the
-        // period of the input.
-        let mut diagonals: Vec<Vec<f64>> = vec![Vec::new(); period];
-        let taps = convolution.kernel * convolution.kernel;
-        for output in 0..convolution.outputs {
-            for pixel in to.pixels() {
-                let first = to.slot(output, pixel);
-                for tap in 0..taps {
-                    let tap = [tap / convolution.kernel, tap % convolution.kernel];
-                    let source = |i: usize| convolution.source(pixel[i], tap[i], from.side());
-                    let (Some(y), Some(x)) = (source(0), source(1)) else { continue };
-                    for input in 0..convolution.inputs {
-                        let weight = factor * convolution.weight(output, input, tap);
-                        let source = from.slot(input, [y, x]);
-                        for j in (first..slots).step_by(to.slots()) {
-                            let diagonal = &mut diagonals[(source + slots - j) % period];
-                            diagonal.resize(slots, 0.0);
-                            diagonal[j] = weight;
-                        }
-                    }
-                }
-            }
-        }
-        let diagonals = diagonals.into_iter().enumerate().filter(|(_, d)| !d.is_empty());
-        LinearMap::from_diagonals(slots, diagonals.map(|(by, d)| (by as i64, d)))
+        let all = 0..to.lanes / from.lanes;
+        let one = |which| map(convolution, from, to, which, factor).map(Some);
+        LinearMaps::new(vec![all.map(one).collect::<Result<_, _>>()?])
     }
 
-    /// The mean over pixels and the last product, without its bias: a number a class.
+    /// The mean over pixels and the last product, without its bias: a number for each class and
+    /// image, those of a class side by side.
     pub fn head(&self) -> girih::ckks::Result<Matrix> {
         let Network { ref head, classes, .. } = *self.network;
         let from = &self.packings[self.layers()];
         let bound = self.network.layers()[self.layers() - 1].bound;
         let share = bound / (from.side() * from.side()) as f64;
-        let row = |row: &[f64]| from.filled(|channel| share * row[channel]);
-        let rows: Vec<f64> = head.chunks(from.channels).flat_map(row).collect();
-        Matrix::new(classes, from.slots(), &rows)
+        let row = |row: &[f64], image: usize| {
+            from.filled(image..image + 1, |channel| share * row[channel])
+        };
+        let rows: Vec<f64> = head
+            .chunks(from.channels)
+            .flat_map(|class| (0..from.images()).flat_map(move |image| row(class, image)))
+            .collect();
+        Matrix::new(classes * from.images(), from.slots(), &rows)
     }
 
     /// The rotations of the first layer, and those of all others and of the head.
@@ -191,9 +261,9 @@ impl<'a> Plan<'a> {
         // Maps are large, so that only what they need is left of them.
         let one = |i| {
             let layer = self.layer(i)?;
-            let mut rotations = layer.map.rotations();
-            if let PackedBeside::Mapped(map) = layer.beside {
-                rotations.extend(map.rotations());
+            let mut rotations = layer.maps.rotations();
+            if let PackedBeside::Mapped(maps) = layer.beside {
+                rotations.extend(maps.rotations());
             }
             Ok(rotations)
         };
@@ -207,30 +277,88 @@ impl<'a> Plan<'a> {
         Ok((first, others))
     }
 
-    /// Two normalised images as one vector.
-    pub fn pack(&self, images: [&[f64]; 2]) -> Vec<Complex64> {
+    /// Normalised images, up to [`Plan::images`], as one vector; where there are fewer they repeat,
+    /// as ReLUs have bounds for images alone.
+    pub fn pack(&self, images: &[&[f64]]) -> Vec<Complex64> {
         let packing = &self.packings[0];
         let mut slots = vec![Complex64::default(); packing.slots()];
         let area = packing.grid * packing.grid;
-        for (i, (&re, &im)) in images[0].iter().zip(images[1]).enumerate() {
-            let pixel = [i % area / packing.grid, i % packing.grid];
-            slots[packing.slot(i / area, pixel)] = Complex64::new(re, im);
+        for (number, image) in images.iter().cycle().take(self.images()).enumerate() {
+            for (i, &v) in image.iter().enumerate() {
+                let pixel = [i % area / packing.grid, i % packing.grid];
+                let slot = packing.slot(number % packing.images(), i / area, pixel);
+                let slot = &mut slots[slot];
+                *(if number < packing.images() { &mut slot.re } else { &mut slot.im }) = v;
+            }
         }
         slots
     }
 
-    /// What is read off the head's result: a number a class, for each of two images.
-    pub fn unpack(&self, slots: &[Complex64]) -> [Vec<f64>; 2] {
-        let logits = |part: fn(&Complex64) -> f64| {
-            slots.iter().zip(&self.network.head_bias).map(|(z, bias)| part(z) + bias).collect()
-        };
-        [logits(|z| z.re), logits(|z| z.im)]
+    /// What is read off the head's results: a number a class for each of the `count` images.
+    pub fn unpack(&self, results: &[Vec<Complex64>], count: usize) -> Vec<Vec<f64>> {
+        let last = &self.packings[self.layers()];
+        let (beside, each) = (last.beside, self.images());
+        let mut logits = vec![Vec::new(); count];
+        for (slots, order) in results.iter().zip(&self.order) {
+            for (lane, part, place) in (0..last.images() * self.parts)
+                .map(|i| (i / beside % last.lanes, i / last.images(), i % beside))
+            {
+                let number = order[lane] * each + part * beside + place;
+                let Some(logits) = logits.get_mut(number) else { continue };
+                let read = |(class, bias): (usize, &f64)| {
+                    let z = slots[class * last.images() + lane * beside + place];
+                    bias + if part == 0 { z.re } else { z.im }
+                };
+                *logits = self.network.head_bias.iter().enumerate().map(read).collect();
+            }
+        }
+        logits
     }
 }
 
-/// A number for both images.
-pub fn both(v: f64) -> Complex64 {
-    Complex64::new(v, v)
+/// The first and the last of `count`, half of them each; that in the middle is in both.
+pub fn halves(count: usize) -> [std::ops::Range<usize>; 2] {
+    let half = count.div_ceil(2);
+    [0..half, count - half..count]
+}
+
+/// `factor` times a convolution, for the ciphertext that brings lanes from `which` times its own
+/// number on.
+fn map(
+    convolution: &Convolution,
+    from: &Packing,
+    to: &Packing,
+    which: usize,
+    factor: f64,
+) -> girih::ckks::Result<LinearMap> {
+    let (period, slots) = (from.slots(), from.slots().max(to.slots()));
+    // Numbers of slots are powers of two, so that differences of slots can be taken modulo the
+    // period of the input.
+    let mut diagonals: Vec<Vec<f64>> = vec![Vec::new(); period];
+    let taps = convolution.kernel * convolution.kernel;
+    for output in 0..convolution.outputs {
+        for pixel in to.pixels() {
+            for tap in 0..taps {
+                let tap = [tap / convolution.kernel, tap % convolution.kernel];
+                let source = |i: usize| convolution.source(pixel[i], tap[i], from.side());
+                let (Some(y), Some(x)) = (source(0), source(1)) else { continue };
+                for input in 0..convolution.inputs {
+                    let weight = factor * convolution.weight(output, input, tap);
+                    for image in 0..from.images() {
+                        let source = from.slot(image, input, [y, x]);
+                        let first = to.slot(which * from.images() + image, output, pixel);
+                        for j in (first..slots).step_by(to.slots()) {
+                            let diagonal = &mut diagonals[(source + slots - j) % period];
+                            diagonal.resize(slots, 0.0);
+                            diagonal[j] = weight;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let diagonals = diagonals.into_iter().enumerate().filter(|(_, d)| !d.is_empty());
+    LinearMap::from_diagonals(slots, diagonals.map(|(by, d)| (by as i64, d)))
 }
 
 #[cfg(test)]
@@ -241,49 +369,76 @@ mod tests {
     /// What is computed on encrypted slots, on slots in the plain, with `relu` for the ReLU.
     fn simulate(
         plan: &Plan<'_>,
-        images: [&[f64]; 2],
+        images: &[&[f64]],
         relu: impl Fn(f64) -> f64,
-    ) -> girih::ckks::Result<[Vec<f64>; 2]> {
+    ) -> girih::ckks::Result<Vec<Vec<f64>>> {
         let repeated = |x: Vec<Complex64>| -> Vec<Complex64> {
             x.iter().copied().cycle().take(plan.slots()).collect()
         };
-        let apply = |map: &LinearMap, x: &[Complex64]| repeated(map.apply(&x[..map.slots()]));
-        let (mut before, mut x) = (Vec::new(), repeated(plan.pack(images)));
+        let apply = |maps: &LinearMaps, x: &[Vec<Complex64>]| -> Vec<Vec<Complex64>> {
+            let x: Vec<_> = x.iter().map(|x| x[..maps.slots()].to_vec()).collect();
+            let inputs = match maps.inputs() {
+                1 => vec![0..x.len()],
+                _ => halves(x.len()).to_vec(),
+            };
+            let one = |k: usize| {
+                let own: Vec<_> = inputs.iter().map(|range| x[range.start + k].clone()).collect();
+                repeated(maps.apply(&own).remove(0))
+            };
+            (0..inputs[0].len()).map(one).collect()
+        };
+        let x = images.chunks(plan.images()).map(|images| repeated(plan.pack(images)));
+        let mut x: Vec<_> = x.collect();
+        let mut before = Vec::new();
+        let unit = plan.parts() as f64;
         for i in 0..plan.layers() {
-            let PackedLayer { map, beside, bias } = plan.layer(i)?;
-            let mut y = apply(&map, &x);
+            let PackedLayer { maps, beside, bias } = plan.layer(i)?;
+            let mut y = apply(&maps, &x);
+            assert_eq!(plan.inputs(i)[0], maps.inputs());
             let added = match &beside {
                 PackedBeside::Nothing => Vec::new(),
-                PackedBeside::Times(factor) => before.iter().map(|v| v * factor).collect(),
-                PackedBeside::Mapped(map) => apply(map, &before),
+                PackedBeside::Times(factor) => {
+                    let times = |x: &Vec<Complex64>| x.iter().map(|v| v * factor).collect();
+                    before.iter().map(times).collect()
+                }
+                PackedBeside::Mapped(maps) => apply(maps, &before),
             };
-            y.iter_mut().zip(&added).for_each(|(y, v)| *y += v);
-            y.iter_mut().zip(bias.iter().cycle()).for_each(|(y, v)| *y += both(*v));
-            let part = |v: f64| relu(SQRT_2 * v);
-            y.iter_mut().for_each(|z| *z = Complex64::new(part(z.re), part(z.im)));
+            for (k, y) in y.iter_mut().enumerate() {
+                for (j, y) in y.iter_mut().enumerate() {
+                    *y += bias[j % bias.len()];
+                    *y += added.get(k).map_or(Complex64::default(), |v: &Vec<Complex64>| v[j]);
+                    *y = Complex64::new(relu(unit * y.re), relu(unit * y.im));
+                }
+            }
             (before, x) = (x, y);
         }
         let head = plan.head()?;
-        let row = |row: &[Complex64]| row.iter().zip(&x).map(|(w, v)| w * v).sum();
-        let slots: Vec<Complex64> = head.entries().chunks(head.columns()).map(row).collect();
-        Ok(plan.unpack(&slots))
+        let one = |x: &Vec<Complex64>| {
+            let row = |row: &[Complex64]| row.iter().zip(x).map(|(w, v)| w * v).sum();
+            head.entries().chunks(head.columns()).map(row).collect()
+        };
+        Ok(plan.unpack(&x.iter().map(one).collect::<Vec<_>>(), images.len()))
     }
 
-    /// On slots the network is what it is without them, for both images of a pair.
-    fn check(network: &[u8], pictures: &[u8], pairs: usize) {
+    /// On slots the network is what it is without them, for all images, of which there are `count`
+    /// in ciphertexts of `slots` slots: `packed` parts, ciphertexts at first and in the end.
+    fn check(network: &[u8], pictures: &[u8], (slots, count): (usize, usize), packed: [usize; 3]) {
         let network = Network::read(network).expect("a network");
         let pictures = images(pictures, &network).expect("images");
-        let plan = Plan::new(&network);
+        let plan = Plan::new(&network, slots, count).expect("room");
+        let ciphertexts = [count.div_ceil(plan.images()), plan.order.len()];
+        assert_eq!([plan.parts(), ciphertexts[0], ciphertexts[1]], packed);
         let sign = CompositeSign::with_degrees(2f64.powi(-9), &[15, 15, 27]).expect("odd degrees");
         let relu = |x: f64| x * (1.0 + sign.evaluate(x)) / 2.0;
-        for pair in pictures.chunks_exact(2).take(pairs) {
-            let found = simulate(&plan, [&pair[0].0, &pair[1].0], relu).expect("right maps");
-            for (found, (image, _)) in found.iter().zip(pair) {
-                let wanted = network.logits(image, relu);
-                assert_eq!((found.len(), wanted.len()), (network.classes, network.classes));
-                for (found, wanted) in found.iter().zip(&wanted) {
-                    assert!((found - wanted).abs() < 1e-9, "{found} {wanted}");
-                }
+        let chosen: Vec<&[f64]> =
+            pictures.iter().cycle().take(count).map(|(image, _)| image.as_slice()).collect();
+        let found = simulate(&plan, &chosen, relu).expect("right maps");
+        assert_eq!(found.len(), count);
+        for (found, image) in found.iter().zip(chosen) {
+            let wanted = network.logits(image, relu);
+            assert_eq!((found.len(), wanted.len()), (network.classes, network.classes));
+            for (found, wanted) in found.iter().zip(&wanted) {
+                assert!((found - wanted).abs() < 1e-9, "{found} {wanted}");
             }
         }
     }
@@ -291,25 +446,61 @@ mod tests {
     #[test]
     fn slots_compute_the_small_network() {
         let network = include_bytes!("../resnet20_small.safetensors");
-        check(network, include_bytes!("../resnet20_small_images.safetensors"), 8);
+        let pictures = include_bytes!("../resnet20_small_images.safetensors");
+        for (slots_and_count, packed) in [
+            ((512, 1), [1, 1, 1]),
+            ((512, 2), [1, 1, 1]),
+            ((256, 2), [2, 1, 1]),
+            ((512, 4), [2, 1, 1]),
+            ((512, 8), [2, 2, 1]),
+            ((512, 11), [2, 3, 1]),
+            ((256, 12), [2, 6, 2]),
+            ((4096, 9), [1, 1, 1]),
+        ] {
+            check(network, pictures, slots_and_count, packed);
+        }
     }
 
     #[test]
     fn slots_compute_the_network_at_its_size() {
         let network = include_bytes!("../resnet20.safetensors");
-        check(network, include_bytes!("../resnet20_images.safetensors"), 1);
+        let pictures = include_bytes!("../resnet20_images.safetensors");
+        check(network, pictures, (32768, 8), [2, 2, 1]);
+    }
+
+    #[test]
+    fn networks_without_room_are_refused() {
+        let network = Network::read(include_bytes!("../resnet20_small.safetensors"));
+        let network = network.expect("a network");
+        let refused = Plan::new(&network, 128, 1).expect_err("a layer needs 256 slots");
+        assert_eq!(refused, "256 slots are needed for a layer, and there are 128");
     }
 
     #[test]
     fn pixels_have_slots_of_their_own() {
-        for (gap, channels, slots) in [(1, 3, 4), (1, 16, 16), (2, 32, 8), (4, 64, 4), (4, 5, 1)] {
-            let packing = Packing { grid: 8, gap, channels };
+        for ([gap, channels, lanes, beside], slots) in [
+            ([1, 3, 1, 1], 4),
+            ([1, 16, 1, 1], 16),
+            ([1, 16, 1, 2], 32),
+            ([2, 32, 1, 1], 8),
+            ([2, 32, 2, 2], 32),
+            ([4, 64, 1, 1], 4),
+            ([4, 64, 4, 2], 32),
+            ([4, 64, 8, 1], 32),
+            ([4, 5, 1, 1], 1),
+        ] {
+            let packing = Packing { grid: 8, gap, channels, lanes, beside };
             assert_eq!(packing.slots(), slots * 64);
-            let all = (0..channels).flat_map(|c| packing.pixels().map(move |p| (c, p)));
-            let mut used: Vec<usize> = all.map(|(c, pixel)| packing.slot(c, pixel)).collect();
+            let all = (0..packing.images()).flat_map(|image| {
+                let channels = (0..channels).map(move |channel| (image, channel));
+                channels.flat_map(|(image, c)| packing.pixels().map(move |p| (image, c, p)))
+            });
+            let slot = |(image, channel, pixel)| packing.slot(image, channel, pixel);
+            let mut used: Vec<usize> = all.map(slot).collect();
             used.sort_unstable();
             used.dedup();
-            assert_eq!(used.len(), channels * packing.side() * packing.side());
+            let pixels = packing.side() * packing.side();
+            assert_eq!(used.len(), packing.images() * channels * pixels);
             assert!(used.iter().all(|&slot| slot < packing.slots()));
         }
     }

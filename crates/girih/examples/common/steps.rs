@@ -2,6 +2,7 @@
 
 use girih::ckks::prelude::*;
 use girih::ckks::server::{Draft, Estimate, Node, Recording};
+use girih::device::Steps as Announced;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,6 +43,10 @@ pub struct Steps<'a> {
     drafts: BTreeMap<String, Draft<'a>>,
     /// Those that were run.
     ran: HashSet<String>,
+    /// How many runs were rehearsed.
+    rehearsed: usize,
+    /// Who hears of runs.
+    progress: Option<Announced<'a>>,
     /// How long recordings ran, by part of the computation; what making them takes is not in it.
     pub spent: BTreeMap<&'static str, Duration>,
     /// How long it took to encode vectors and to record.
@@ -149,6 +154,8 @@ impl<'a> Steps<'a> {
             recordings: HashMap::new(),
             drafts: BTreeMap::new(),
             ran: HashSet::new(),
+            rehearsed: 0,
+            progress: None,
             spent: BTreeMap::new(),
             prepared: Duration::ZERO,
             bytes: 0,
@@ -167,6 +174,20 @@ impl<'a> Steps<'a> {
         self.recordings.extend(at_once(steps, one)?);
         self.prepared += start.elapsed();
         Ok(())
+    }
+
+    /// Has `progress` hear of the runs that were rehearsed, each when it is done, from now on until
+    /// all of them are.
+    #[allow(dead_code)] // Programs that record all steps ahead rehearse nothing.
+    pub fn announce(&mut self, progress: &'a TerminalProgress) {
+        let total = std::mem::take(&mut self.rehearsed);
+        self.progress = Some(Announced::begin(progress, "steps", total));
+    }
+
+    /// Has nobody hear of runs.
+    #[allow(dead_code)] // As above.
+    pub fn announced(&mut self) {
+        self.progress = None;
     }
 
     /// Prepares side by side what a rehearsal drafted.
@@ -199,6 +220,7 @@ impl<'a> Steps<'a> {
         }
         let Some(real) = inputs.iter().map(|x| x.real()).collect::<Option<Vec<_>>>() else {
             self.prepared += start.elapsed();
+            self.rehearsed += 1;
             let outputs = self.drafts[name].outputs();
             return Ok(outputs.into_iter().map(Batch::Rehearsed).collect());
         };
@@ -231,6 +253,7 @@ impl<'a> Steps<'a> {
             return Ok(results);
         }
         self.server.synchronize()?;
+        self.progress.iter().for_each(Announced::done);
         *self.spent.entry(part).or_default() += start.elapsed();
         self.bytes = self.bytes.max(self.server.memory().device_bytes);
         Ok(results)

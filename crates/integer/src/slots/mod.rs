@@ -31,6 +31,7 @@ use crate::{Error, Result, error::mismatch};
 use girih_discrete::{
     ClientKey, DiscreteParameters, EncryptedNumbers, KeyId, PublicKey, SeededNumbers, ServerKey,
 };
+use girih_rlwe::Mismatch;
 use layout::Layout;
 use operations::State;
 use program::Program;
@@ -182,7 +183,7 @@ impl Engine for ServerKey {
                 let wires = match (wires, state) {
                     (Some(wires), _) => wires.clone(),
                     (None, State::Known(value)) => server.constant(*value, &part.like)?,
-                    (None, _) => return mismatch("a digit that is nowhere"),
+                    (None, _) => return mismatch(Mismatch::empty("ciphertexts of a digit")),
                 };
                 all.push(server.download(&wires)?);
             }
@@ -220,19 +221,26 @@ impl Engine for ServerKey {
         ciphertexts: &EncryptedNumbers,
         count: usize,
         form: Form,
-    ) -> std::result::Result<(), String> {
+        of: &str,
+    ) -> std::result::Result<(), Mismatch> {
         let layout = Layout::new(count, ciphertexts.set().numbers(), form);
         let found = (ciphertexts.len(), ciphertexts.numbers());
         let wanted = (layout.ciphertexts(), layout.used());
         if count == 0 || found != wanted {
-            return Err(format!(
-                "{} ciphertexts of {} numbers for {count} integers, which have {} of {}",
-                found.0, found.1, wanted.0, wanted.1
-            ));
+            return Err(Mismatch::Form {
+                what: format!("{} ciphertexts of {} numbers", found.0, found.1),
+                found: format!("for {count} {of}"),
+                expected: format!("so many have {} of {}, and there is one", wanted.0, wanted.1),
+            });
         }
         let ((low, high), most) = (ciphertexts.range(), form.most());
         if low < 0 || high > i64::from(most) {
-            return Err(format!("numbers from {low} to {high} where digits are from 0 to {most}"));
+            return Err(Mismatch::numbers(
+                format!("digits of {of}"),
+                (low, high),
+                (0, most.into()),
+                "",
+            ));
         }
         Ok(())
     }

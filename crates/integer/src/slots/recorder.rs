@@ -73,7 +73,8 @@ impl Recorder {
         }
         let (low, high) = (sum.low, sum.high);
         let Some((modulus, order)) = self.standard.reading(high - low) else {
-            return error::mismatch(format!("a sum from {low} to {high} that no look-up reads"));
+            let set = self.standard.set();
+            return error::unsupported(set, format!("no look-up reads a sum from {low} to {high}"));
         };
         let ends = |f: Function<'_>| {
             let values = (low..=high).map(f);
@@ -156,7 +157,8 @@ impl Recorder {
                 let clean = self.is_clean(&x);
                 if !clean && !self.is_within(&x, self.standard.rest(x.high)) {
                     let terms = x.terms.len();
-                    return error::mismatch(format!("a digit of {terms} terms does not settle"));
+                    let why = format!("errors of a digit of {terms} terms do not settle");
+                    return error::unsupported(self.standard.set(), why);
                 }
                 all.push((x, clean));
             }

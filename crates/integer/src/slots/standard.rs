@@ -2,7 +2,7 @@
 
 use super::linear::Linear;
 use crate::{Error, Result, error};
-use girih_discrete::{Expected, Forecast, Table};
+use girih_discrete::{DiscreteParameters, Expected, Forecast, Table};
 
 /// Errors so small count as large as this, so that which of two smaller ones is larger does not
 /// matter. Sums of digits have weights up to 8.
@@ -42,9 +42,8 @@ impl Standard {
         let reading = |modulus| highest(modulus).map(|order| (modulus, order));
         let readings: Vec<(u32, u32)> = [2, 4, 8, 16].into_iter().filter_map(reading).collect();
         if readings.len() < 4 {
-            return error::mismatch(format!(
-                "integers over {set}: digits take sums modulo 2, 4, 8 and 16; take DISCRETE_4"
-            ));
+            let why = "digits take sums modulo 2, 4, 8 and 16; take DISCRETE_4";
+            return error::unsupported(set, why);
         }
         let [digit, rest, bit] = [(); 3].map(|()| Expected::at_most(SMALL));
         let mut own = Self { forecast: forecast.clone(), limit, readings, digit, rest, bit };
@@ -58,10 +57,11 @@ impl Standard {
             }
             (own.digit, own.rest, own.bit) = next;
         }
-        error::mismatch(format!(
-            "integers over {set}: errors of sums of digits do not settle within failures of \
-             2^{limit:.1}; take DISCRETE_4"
-        ))
+        let why = format!(
+            "errors of sums of digits do not settle within failures of 2^{limit:.1}; take \
+             DISCRETE_4"
+        );
+        error::unsupported(set, why)
     }
 
     /// Errors of a digit, a digit at rest and a bit after one operation more.
@@ -91,7 +91,8 @@ impl Standard {
 
     fn tables(&self, high: i64, functions: &[fn(i64) -> i64]) -> Result<Vec<Table>> {
         let Some((modulus, order)) = self.reading(high) else {
-            return error::mismatch(format!("sums to {high}"));
+            let why = format!("no look-up reads a sum from 0 to {high}");
+            return error::unsupported(self.set(), why);
         };
         let one = |f: &fn(i64) -> i64| {
             let values: Vec<i64> = (0..i64::from(modulus)).map(f).collect();
@@ -103,13 +104,8 @@ impl Standard {
     fn counted(&self, terms: &[(i64, &Expected)], tables: &[Table]) -> Result<Vec<Expected>> {
         let (log2_failure, results) = self.forecast.lookup(terms, tables);
         if log2_failure > self.limit {
-            return error::mismatch(format!(
-                "integers over {}: a look-up of digits modulo {} would be wrong with probability \
-                 2^{log2_failure:.1}, and 2^{:.1} is allowed; take DISCRETE_4",
-                self.forecast.set(),
-                tables[0].modulus(),
-                self.limit
-            ));
+            let what = format!("digits of integers, modulo {},", tables[0].modulus());
+            return Err(self.failure(what, log2_failure));
         }
         Ok(results.iter().map(Expected::widened).collect())
     }
@@ -124,6 +120,11 @@ impl Standard {
         self.readings.iter().copied().find(|(modulus, _)| span < i64::from(*modulus))
     }
 
+    /// The set that look-ups are counted for.
+    pub fn set(&self) -> &DiscreteParameters {
+        self.forecast.set()
+    }
+
     /// What a clean digit or bit may be off by.
     pub fn clean(&self, high: i64) -> &Expected {
         if high > 1 { &self.digit } else { &self.bit }
@@ -136,8 +137,13 @@ impl Standard {
 
     pub(super) fn refusal(&self, sum: &Linear, modulus: u32, log2_failure: f64) -> Error {
         let weights: Vec<i64> = sum.terms.iter().map(|t| t.0).collect();
+        let what = format!("a sum of digits with weights {weights:?}, read modulo {modulus},");
+        self.failure(what, log2_failure)
+    }
+
+    fn failure(&self, what: String, log2_failure: f64) -> Error {
         Error::Discrete(girih_discrete::Error::Failure {
-            what: format!("a sum of digits with weights {weights:?}, read modulo {modulus},"),
+            what,
             log2_failure,
             limit: self.limit,
             advice: "take DISCRETE_4".into(),

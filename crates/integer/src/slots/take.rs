@@ -7,6 +7,7 @@ use super::standard::Standard;
 use crate::engine::{Array, Form};
 use crate::{Result, error::mismatch};
 use girih_discrete::{ServerKey, TakePlan, Wires};
+use girih_rlwe::Mismatch;
 
 /// The same numbers with the errors of clean ones. Of a look-up that barely holds it takes two.
 pub(super) fn cleaned(
@@ -22,9 +23,11 @@ pub(super) fn cleaned(
         }
     }
     if !wires.expected().is_within(clean) {
-        return mismatch(format!(
-            "{wires:?} with errors that look-ups do not remove: fresh ones have smaller errors"
-        ));
+        return mismatch(Mismatch::Form {
+            what: format!("{wires:?}"),
+            found: "with errors that look-ups do not remove".into(),
+            expected: "fresh ones have smaller errors".into(),
+        });
     }
     Ok(wires)
 }
@@ -49,7 +52,7 @@ pub(super) fn take(
         let part = |part: &Part| match &part.digits[digit] {
             // Numbers beyond those of the array are nobody's.
             Some(wires) => Ok(wires.clone().within(0, most).of_numbers(numbers)?),
-            None => mismatch("a digit is nowhere"),
+            None => mismatch(Mismatch::empty("ciphertexts of a digit")),
         };
         array.words.iter().map(part).collect()
     };
@@ -99,7 +102,7 @@ pub(super) fn constants(
         let digits = part.map(|range| Ok(Some(server.known(&columns[range], below)?)));
         let digits = digits.collect::<Result<Vec<_>>>()?;
         let like = digits.iter().flatten().next().cloned();
-        let Some(like) = like else { return mismatch("integers without digits") };
+        let Some(like) = like else { return mismatch(Mismatch::empty("digits of an integer")) };
         parts.push(Part { digits, like });
     }
     Ok((parts, vec![State::Clean(form.most().into()); form.digits]))

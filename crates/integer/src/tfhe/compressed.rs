@@ -1,10 +1,12 @@
 //! Results in few bytes, for the way home.
 
 use crate::engine::Array;
+use crate::tfhe::sets::check_packing;
 use crate::tfhe::{CONDITION, RADIX, STATES};
 use crate::types::Integer;
 use crate::{Error, Integers, Result, error::mismatch};
 use girih_backend::{Combination, LinearJob, Operand as Term};
+use girih_rlwe::{Counts, Mismatch};
 use girih_tfhe::{ClientKey, CompressedResults, DeviceCiphertexts, KeyId, ParameterSet, ServerKey};
 use std::marker::PhantomData;
 use zeroize::Zeroizing;
@@ -55,7 +57,7 @@ impl Integers<ServerKey> {
     ///
     /// # Errors
     /// [`Error::Mismatch`] for an array of another server,
-    /// [`girih_tfhe::Error::Mismatch`] where the evaluation keys have no compression key
+    /// [`girih_tfhe::Error::MissingKey`] where the evaluation keys have no compression key
     /// ([`girih_tfhe::EvaluationKeys::with_compression`]), [`girih_tfhe::Error::TooNoisy`] where
     /// not even single digits would be read within the bound, and failures of the device.
     pub fn download_compressed<T>(&self, array: &T) -> Result<CompressedIntegers<T>>
@@ -197,17 +199,18 @@ impl<T: Integer> CompressedIntegers<T> {
             T::digits().is_multiple_of(joined) && modulus::<T>(joined) == results.modulus()
         };
         let Some(joined) = [1, 2].into_iter().find(of) else {
-            return mismatch(format!(
-                "{results:?}: messages modulo {}, which no {} has",
-                results.modulus(),
-                T::name()
-            ));
+            let [one, two] = [1, 2].map(modulus::<T>);
+            return mismatch(Mismatch::Form {
+                what: format!("{results:?}"),
+                found: format!("has messages modulo {}", results.modulus()),
+                expected: format!("{} has messages modulo {one} or {two}", T::name()),
+            });
         };
         let (messages, each) = (results.messages(), T::digits() / joined);
-        if results.set().packing() != 1 || !messages.is_multiple_of(each) {
-            return mismatch(format!(
-                "{messages} messages are no whole number of integers of {each}"
-            ));
+        check_packing(results.set())?;
+        if !messages.is_multiple_of(each) {
+            let what = format!("messages of integers of {each}");
+            return mismatch(Mismatch::count(what, messages, Counts::MultipleOf(each)));
         }
         Ok(Self { results, len: messages / each, joined, kind: PhantomData })
     }

@@ -5,7 +5,7 @@ use crate::tfhe::CONDITION;
 use crate::tfhe::operations::{Request, record};
 use crate::tfhe::record::{Aim, DigitState, Rules, Values};
 use crate::tfhe::run::{budget, digit_values, has_pairs, log2_failure};
-use crate::{Error, Result};
+use crate::{Result, error};
 use girih_backend::Transform;
 use girih_tfhe::{NoiseModel, ParameterSet};
 
@@ -76,7 +76,8 @@ const BITS: [u32; 5] = [8, 16, 32, 64, 128];
 /// recording, not running.
 ///
 /// # Errors
-/// [`Error::Mismatch`] for a set on which look-ups of four bits fail too often.
+/// [`Error::Unsupported`](crate::Error::Unsupported) for a set on which look-ups of four bits fail
+/// too often.
 pub fn costs(set: &ParameterSet, transform: Transform, log2_bound: f64) -> Result<Vec<Cost>> {
     let model = NoiseModel::with_transform(set, transform);
     let (budget, pairs) = (budget(&model, set, log2_bound), has_pairs(set));
@@ -87,10 +88,11 @@ pub fn costs(set: &ParameterSet, transform: Transform, log2_bound: f64) -> Resul
             for bits in BITS {
                 let log2_failure = |norm| log2_failure(&model, set, norm);
                 let Some(cost) = cost((name, bits), &steps, signed, rules, &log2_failure) else {
-                    return Err(Error::Mismatch(format!(
-                        "{set} has no room for {name}: its look-ups of four bits fail with more \
-                         than 2^{log2_bound}"
-                    )));
+                    let why = format!(
+                        "there is no room for {name}, as look-ups of four bits fail with more than \
+                         2^{log2_bound}"
+                    );
+                    return error::unsupported(set, why);
                 };
                 all.push(cost);
             }

@@ -20,6 +20,7 @@ pub use record::Aim;
 
 use crate::engine::{Array, Digits, EncryptionKey, Engine, Form, Held, Inner, Sealed};
 use crate::{Error, Integers, Result};
+use girih_rlwe::{Counts, Mismatch};
 use girih_tfhe::{
     CentredTable, ClientKey, DeviceCiphertexts, KeyId, LweCiphertexts, ParameterSet, PublicKey,
     SeededCiphertexts, ServerKey,
@@ -225,17 +226,20 @@ impl Engine for ServerKey {
         ciphertexts: &LweCiphertexts,
         count: usize,
         form: Form,
-    ) -> std::result::Result<(), String> {
+        of: &str,
+    ) -> std::result::Result<(), Mismatch> {
         let messages = ciphertexts.messages();
         if count == 0 || Some(messages) != count.checked_mul(form.digits) {
-            let digits = form.digits;
-            return Err(format!("{messages} messages for {count} integers of {digits}"));
+            let (digits, wanted) = (form.digits, count.saturating_mul(form.digits));
+            let what = format!("messages for {count} {of} of {digits} each");
+            let allowed =
+                if count == 0 { Counts::MultipleOf(digits) } else { Counts::Exactly(wanted) };
+            return Err(Mismatch::count(what, messages, allowed));
         }
         match ciphertexts.plaintext_modulus() {
-            Some(found) if found != PLAINTEXT => Err(format!(
-                "messages of which {found} fill the circle: digits of integers are messages of \
-                 {MESSAGE_BITS} bits, of which {PLAINTEXT} do"
-            )),
+            Some(found) if found != PLAINTEXT => {
+                Err(Mismatch::PlaintextModulus { what: of.into(), found, expected: PLAINTEXT })
+            }
             _ => Ok(()),
         }
     }

@@ -14,6 +14,7 @@ use crate::tfhe::{CONDITION, MESSAGE_BITS, PLAINTEXT, RADIX, STATES};
 use crate::types::form;
 use crate::{DIGIT_BITS, FheBool, FheInt, FheUint, Integer, Integers, Result};
 use girih_backend::{Combination, LinearJob, Operand as Term};
+use girih_rlwe::{Counts, Mismatch};
 use girih_tfhe::{CentredTable, LweCiphertexts, ServerKey};
 use std::sync::Arc;
 
@@ -57,13 +58,14 @@ fn numbers(
     form: Form,
 ) -> Result<Array<ServerKey>> {
     let server = &inner.server;
-    let Some(total) = count.checked_mul(form.digits).filter(|_| count >> (48 - LOG2_DIGITS) == 0)
-    else {
-        return mismatch(format!("{count} random numbers at once are too many"));
-    };
-    if count == 0 {
-        return mismatch("no random number: there must be at least one");
+    // Where an address has 32 bits, that is less.
+    let largest = usize::try_from((1u64 << (48 - LOG2_DIGITS)) - 1).unwrap_or(usize::MAX);
+    let largest = largest.min(usize::MAX / form.digits);
+    if !(1..=largest).contains(&count) {
+        let what = "random numbers at once";
+        return mismatch(Mismatch::count(what, count, Counts::Between(1, largest)));
     }
+    let total = count * form.digits;
     let step = if form.is_condition { CONDITION } else { 1 };
     let tables =
         [2, 4].map(|values| Ok::<_, crate::Error>(server.load_centred(&table(values, step)?)?));
@@ -192,9 +194,8 @@ impl<const BITS: u32> FheInt<BITS> {
     ) -> Result<Self> {
         if bits >= BITS {
             let (name, most) = (Self::name(), BITS - 1);
-            return mismatch(format!(
-                "random numbers of {bits} bits: {name} has room for {most} below its sign"
-            ));
+            let what = format!("the number of bits below the sign of a random {name}");
+            return mismatch(Mismatch::range(what, bits, [0, most]));
         }
         integers.random(seed, count, bits)
     }
@@ -240,8 +241,8 @@ impl<const BITS: u32> FheUint<BITS> {
         bits: u32,
     ) -> Result<Self> {
         if bits > BITS {
-            let name = Self::name();
-            return mismatch(format!("random numbers of {bits} bits: {name} has room for {BITS}"));
+            let what = format!("the number of bits of a random {}", Self::name());
+            return mismatch(Mismatch::range(what, bits, [0, BITS]));
         }
         integers.random(seed, count, bits)
     }
@@ -266,18 +267,14 @@ impl<const BITS: u32> FheUint<BITS> {
         bound: u128,
         log2_distance: u32,
     ) -> Result<Self> {
-        let name = Self::name();
-        if bound == 0 {
-            return mismatch("random numbers below 0: the bound is at least 1");
-        }
-        if u128::BITS - (bound - 1).leading_zeros() > BITS {
-            return mismatch(format!("random numbers below {bound}: {name} has {BITS} bits"));
+        if bound == 0 || u128::BITS - (bound - 1).leading_zeros() > BITS {
+            let most = 1u128.checked_shl(BITS).unwrap_or(u128::MAX);
+            let what = "bound of random numbers";
+            return mismatch(Mismatch::value(what, Self::name(), [1, most]));
         }
         if log2_distance > MOST_DISTANCE {
-            return mismatch(format!(
-                "random numbers within 2^-{log2_distance} of uniform ones: 2^-{MOST_DISTANCE} is \
-                 the least"
-            ));
+            let what = "-log2 of the distance of random numbers from uniform ones";
+            return mismatch(Mismatch::range(what, log2_distance, [0, MOST_DISTANCE]));
         }
         let range = (bound, log2_distance);
         Ok(Self::wrap(numbers_below(&integers.0, seed, count, range, form::<Self>())?))

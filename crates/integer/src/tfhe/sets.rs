@@ -2,7 +2,7 @@
 
 use crate::tfhe::MESSAGE_BITS;
 use crate::tfhe::run::log2_failure;
-use crate::{Result, error::mismatch};
+use crate::{Result, error::unsupported};
 use girih_tfhe::{NoiseModel, ParameterSet};
 
 /// The smallest budget that every operation can do with.
@@ -16,10 +16,9 @@ pub(crate) fn check_packing(set: &ParameterSet) -> Result<()> {
     if set.packing() == 1 {
         return Ok(());
     }
-    mismatch(format!(
-        "integers with {set}: digits that share a ciphertext cannot be moved; take a set with \
-         packing 1, as GIRIH_2_2"
-    ))
+    let why = "digits that share a ciphertext cannot be moved; take a set with packing 1, as \
+               GIRIH_2_2";
+    unsupported(set, why)
 }
 
 /// Refuses to encrypt integers with a set that no server computes on, wherever its bound is.
@@ -29,11 +28,11 @@ pub(crate) fn check_set(set: &ParameterSet) -> Result<()> {
     let room = set.shape().log2_stored_modulus() > MESSAGE_BITS + 2;
     let log2_failure = if room { log2_failure(&model, set, LEAST_NORM) } else { 0.0 };
     if log2_failure > WORST_LOG2_FAILURE {
-        return mismatch(format!(
-            "integers with {set}: their sums of digits would be read wrongly with probability \
-             2^{log2_failure:.1}, so no server takes them; GIRIH_2_2 and TFHERS_2_2 are sets for \
-             integers"
-        ));
+        let why = format!(
+            "sums of digits would be read wrongly with probability 2^{log2_failure:.1}, so no \
+             server takes them; GIRIH_2_2 and TFHERS_2_2 are sets for integers"
+        );
+        return unsupported(set, why);
     }
     Ok(())
 }

@@ -8,10 +8,10 @@ mod order;
 
 use super::{FheBool, I256, Integer, Other, U256, sealed};
 use crate::engine::{Array, EncryptionKey, Engine};
-use crate::error::mismatch;
 use crate::host::Encrypted;
 use crate::operation::Operation;
 use crate::{DIGIT_BITS, Result};
+use girih_rlwe::Mismatch;
 
 const fn check_bits(bits: u32) {
     assert!(
@@ -67,12 +67,8 @@ macro_rules! number {
                 if !value.fits(BITS) {
                     // It may be secret: what it is is not said.
                     let least: fn(u32) -> $known = $least;
-                    return mismatch(format!(
-                        "a number does not fit {}, which holds {} to {}",
-                        Self::name(),
-                        least(BITS),
-                        <$known>::largest(BITS)
-                    ));
+                    let range = [least(BITS), <$known>::largest(BITS)];
+                    return Err(Mismatch::value("number", Self::name(), range).into());
                 }
                 Ok(value.digits(BITS))
             }

@@ -1,6 +1,7 @@
 //! Known numbers of 256 bits, which encrypted ones of any width are made of.
 
-use crate::{DIGIT_BITS, Error, Result, error::mismatch};
+use crate::{DIGIT_BITS, Error, Result};
+use girih_rlwe::Mismatch;
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -139,7 +140,11 @@ macro_rules! wide {
                     is_right.then_some(value)
                 });
                 let name = stringify!($name);
-                words.map(Self).map_or_else(|| mismatch(format!("{text:?} is no {name}")), Ok)
+                let known =
+                    "decimal digits, or hexadecimal ones behind `0x`, of what fits 256 bits";
+                let found = || text.chars().take(80).collect();
+                let unknown = || Mismatch::Name { what: name, found: found(), known };
+                Ok(words.map(Self).ok_or_else(unknown)?)
             }
         }
     };
@@ -297,7 +302,7 @@ macro_rules! conversions {
                 let (kind, target) = (stringify!($name), stringify!($large));
                 match $name::from(low) == value {
                     true => Ok(low),
-                    false => mismatch(format!("a {kind} does not fit {target}")),
+                    false => Err(Mismatch::value(kind, target, [$large::MIN, $large::MAX]).into()),
                 }
             }
         }
@@ -315,7 +320,8 @@ macro_rules! conversions {
                 fn try_from(value: $name) -> Result<Self> {
                     let (kind, target) = (stringify!($name), stringify!($small));
                     let low = $large::try_from(value).ok().and_then(|low| low.try_into().ok());
-                    low.map_or_else(|| mismatch(format!("a {kind} does not fit {target}")), Ok)
+                    let wrong = || Mismatch::value(kind, target, [$small::MIN, $small::MAX]);
+                    Ok(low.ok_or_else(wrong)?)
                 }
             }
         )*
@@ -347,7 +353,7 @@ mod tests {
         let wrong = ["", "-1", "+1", "0x", "12a", &format!("{most}0"), &format!("0x1{:064x}", 0)];
         for text in wrong {
             let error = text.parse::<U256>().expect_err(text).to_string();
-            assert!(error.contains("is no U256"), "{error}");
+            assert!(error.contains("no U256 `"), "{error}");
         }
         // One above the largest, one below the lowest.
         let above = &lowest[1..];

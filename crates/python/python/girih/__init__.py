@@ -19,6 +19,7 @@ A secret key decrypts everything: it is not pickled, and its ``to_bytes`` is for
 """
 
 import os as _os
+from pathlib import Path as _Path
 
 from . import (
     _girih,
@@ -60,6 +61,11 @@ from ._girih import (
 from .errors import Error
 from .rows import join as concatenate
 from .synthesis import synthesize
+
+# Kernels for CUDA that this package carries, if it does.
+_kernels = _Path(__file__).with_name("kernels")
+if _kernels.is_dir():
+    _girih._kernels_in(_kernels)
 
 # A child of fork lacks the threads that compute: it is told so instead of waiting for ever.
 if hasattr(_os, "register_at_fork"):

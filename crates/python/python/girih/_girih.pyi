@@ -1,6 +1,7 @@
 """Types of the native module; `stubtest` holds them against it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from types import EllipsisType
 from typing import Any, NoReturn, Protocol, TypeAlias, final, overload
 
@@ -32,6 +33,7 @@ def weighted_sum(
     arrays: Sequence[Ciphertexts], weights: Sequence[int], constant: int = 0
 ) -> Ciphertexts: ...
 def _after_fork() -> None: ...
+def _kernels_in(folder: str | PathLike[str]) -> None: ...
 def _unpickle(class_name: str, *arguments: object) -> object: ...
 def _unpickle_ciphertexts(
     data: Buffer, bits: int | None, large: bool, shape: Sequence[int]
@@ -633,6 +635,22 @@ class CkksClientKey:
         level: int | None = None,
         progress: _Progress = None,
     ) -> CkksEvaluationKeys: ...
+    def server_key(
+        self,
+        device: str | None = None,
+        *,
+        multiplication: bool = True,
+        rotations: Sequence[int] | Mapping[int, int] = ...,
+        sums: Sequence[int] = ...,
+        conjugation: bool = False,
+        maps: Sequence[Matrix | LinearMap | ArrayLike] = ...,
+        bootstrapping: int | None = None,
+        level: int | None = None,
+        bootstrap_when_needed: bool = False,
+        compose_rotations: bool = False,
+        may_wrap: bool = False,
+        progress: _Progress = None,
+    ) -> CkksServerKey: ...
     def encrypt(
         self,
         values: ArrayLike,

@@ -29,6 +29,19 @@ def tqdm(**options: Any) -> Progress:
     return report
 
 
+def _listener(progress: Progress | bool | None) -> Progress | None:
+    """Who hears what ``progress=`` was given: nobody for ``None`` and ``False``."""
+    if progress is None or progress is False:
+        return None
+    if progress is True:
+        return _shown()
+    if callable(progress):
+        return progress
+    kind = type(progress).__name__
+    words = "it must be a callable of (what, done, total), True, or None"
+    raise TypeError(f"progress is {kind}: {words}")
+
+
 def _shown() -> Progress:
     """What ``progress=True`` means: bars on a terminal from two seconds on, wiped when done."""
     return tqdm(delay=2, disable=None, leave=False)

@@ -2,15 +2,17 @@
 
 use super::ciphertexts::{CkksCiphertexts, Store};
 use super::keys::{CkksEvaluationKeys, Wanted};
+use super::server::{CkksServerKey, Loaded};
 use super::sets::{CkksParameters, set_of};
 use crate::arrays::{self, Values};
 use crate::call::{compute, supervise, wait};
 use crate::classes::The;
-use crate::errors::Failure;
+use crate::errors::{Failure, Outcome};
 use crate::tfhe::client::{refuse_pickle, seed};
 use crate::tfhe::gather::display;
-use crate::wire;
-use girih::ckks::{self, Ciphertext, Complex64};
+use crate::{device, wire};
+use girih::ckks::server::{Options, ServerKey};
+use girih::ckks::{self, Ciphertext, Complex64, StreamedKeys};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
@@ -30,6 +32,31 @@ pub struct CkksPublicKey(Arc<ckks::PublicKey>);
 enum Rotations {
     UpTo(BTreeMap<i64, usize>),
     All(Vec<i64>),
+}
+
+impl Rotations {
+    /// What keys are to be for: these rotations, and the rest as it was said.
+    fn wanted(
+        self,
+        multiplication: bool,
+        sums: Vec<usize>,
+        conjugation: bool,
+        (bootstrapping, level): (Option<usize>, Option<usize>),
+    ) -> Wanted {
+        let (rotations, rotations_up_to) = match self {
+            Self::All(rotations) => (rotations, Vec::new()),
+            Self::UpTo(levels) => (Vec::new(), levels.into_iter().collect()),
+        };
+        Wanted {
+            multiplication,
+            rotations,
+            rotations_up_to,
+            sums,
+            conjugation,
+            bootstrapping,
+            level,
+        }
+    }
 }
 
 /// The vectors along the last axis of an array, padded with zeros to `slots` where that is given;
@@ -145,24 +172,56 @@ impl CkksClientKey {
         level: Option<usize>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<CkksEvaluationKeys> {
-        let (rotations, rotations_up_to) = match rotations {
-            Rotations::All(rotations) => (rotations, Vec::new()),
-            Rotations::UpTo(levels) => (Vec::new(), levels.into_iter().collect()),
-        };
-        let wanted = Wanted {
-            multiplication,
-            rotations,
-            rotations_up_to,
-            sums,
-            conjugation,
-            bootstrapping,
-            level,
-        };
+        let wanted = rotations.wanted(multiplication, sums, conjugation, (bootstrapping, level));
         let kinds = wanted.kinds(self.0.set(), &maps)?;
-        let keys = supervise(py, progress, |progress| {
-            ckks::EvaluationKeys::generate(&self.0, kinds, progress)
+        let client = Arc::clone(&self.0);
+        let keys = supervise(py, progress, move |progress| {
+            ckks::EvaluationKeys::generate(&client, kinds, progress)
         })?;
         Ok(CkksEvaluationKeys(Arc::new(keys), wire::Digest::default()))
+    }
+
+    /// Makes evaluation keys and loads them on a device, for who computes with keys of their own:
+    /// each part is made when the device asks for it, which is sooner than evaluation_keys and
+    /// ServerKey one after the other, and leaves no copy in the host's memory. They are the same
+    /// keys; arguments are those of both.
+    #[pyo3(signature = (
+        device = None, *, multiplication = true, rotations = Rotations::All(Vec::new()),
+        sums = Vec::new(), conjugation = false, maps = Vec::new(), bootstrapping = None,
+        level = None, bootstrap_when_needed = false, compose_rotations = false, may_wrap = false,
+        progress = None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn server_key(
+        &self,
+        py: Python<'_>,
+        device: Option<&str>,
+        multiplication: bool,
+        rotations: Rotations,
+        sums: Vec<usize>,
+        conjugation: bool,
+        maps: Vec<Bound<'_, PyAny>>,
+        bootstrapping: Option<usize>,
+        level: Option<usize>,
+        bootstrap_when_needed: bool,
+        compose_rotations: bool,
+        may_wrap: bool,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<CkksServerKey> {
+        let wanted = rotations.wanted(multiplication, sums, conjugation, (bootstrapping, level));
+        let kinds = wanted.kinds(self.0.set(), &maps)?;
+        let options = Options::default()
+            .with_bootstrap_when_needed(bootstrap_when_needed)
+            .with_compose_rotations(compose_rotations)
+            .with_may_wrap(may_wrap);
+        let (client, device) = (Arc::clone(&self.0), device.map(str::to_owned));
+        let loaded = supervise(py, progress, move |progress| {
+            let device = device::open(device.as_deref())?;
+            let keys = StreamedKeys::new(&client, kinds)?;
+            let key = ServerKey::load_streamed(device.backend(), &keys, &options, progress)?;
+            Outcome::Ok(Loaded { key, device: device.info().id.clone() })
+        })?;
+        Ok(CkksServerKey(Arc::new(loaded)))
     }
 
     /// Encrypts a vector (slots,) or a batch (vectors, slots) of real or complex numbers. Slots are

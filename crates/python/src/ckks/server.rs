@@ -108,9 +108,9 @@ impl CkksServerKey {
         may_wrap: bool,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let keys = Arc::clone(&keys.get().0);
-        let loaded = supervise(py, progress, |progress| {
-            let device = device::open(device)?;
+        let (keys, device) = (Arc::clone(&keys.get().0), device.map(str::to_owned));
+        let loaded = supervise(py, progress, move |progress| {
+            let device = device::open(device.as_deref())?;
             let options = Options::default()
                 .with_bootstrap_when_needed(bootstrap_when_needed)
                 .with_compose_rotations(compose_rotations)

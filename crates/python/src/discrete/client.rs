@@ -101,8 +101,9 @@ impl DiscreteClientKey {
         py: Python<'_>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<DiscreteEvaluationKeys> {
-        let keys = supervise(py, progress, |progress| {
-            discrete::EvaluationKeys::generate(&self.0, progress)
+        let client = Arc::clone(&self.0);
+        let keys = supervise(py, progress, move |progress| {
+            discrete::EvaluationKeys::generate(&client, progress)
         })?;
         Ok(DiscreteEvaluationKeys(Arc::new(keys), wire::Digest::default()))
     }

@@ -7,10 +7,10 @@ use crate::call::wait;
 use crate::classes::The;
 use crate::errors::Failure;
 use crate::integer::kind::{Kind, Plain};
+use crate::integer::methods::integer_methods;
 use crate::integer::operation::{Binary, Count, Move, Unary};
 use crate::tfhe::gather::display;
 use crate::{arrays, wire};
-use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -157,7 +157,7 @@ impl DiscreteIntegers {
         Ok(self.placed(&loaded, result))
     }
 
-    fn binary_all(
+    fn results(
         &self,
         py: Python<'_>,
         operation: Binary,
@@ -170,36 +170,13 @@ impl DiscreteIntegers {
         Ok(results.into_iter().map(|result| self.placed(&loaded, result)).collect())
     }
 
-    fn binary(
+    fn compared(
         &self,
         py: Python<'_>,
         operation: Binary,
         other: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        Ok(self.binary_all(py, operation, other)?.swap_remove(0))
-    }
-
-    fn two(
-        &self,
-        py: Python<'_>,
-        operation: Binary,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<(Self, Self)> {
-        let mut results = self.binary_all(py, operation, other)?;
-        let second = results.swap_remove(1);
-        Ok((results.swap_remove(0), second))
-    }
-
-    /// Both results, the second of which says that the first is right, where it says that it is
-    /// wrong as it comes.
-    fn checked(
-        &self,
-        py: Python<'_>,
-        operation: Binary,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<(Self, Self)> {
-        let (result, wrong) = self.two(py, operation, other)?;
-        Ok((result, wrong.unary(py, Unary::Not)?))
+        self.binary(py, operation, other)
     }
 
     fn moved(&self, py: Python<'_>, how: Move, by: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -227,8 +204,7 @@ impl DiscreteIntegers {
     }
 }
 
-#[pymethods]
-impl DiscreteIntegers {
+integer_methods! { DiscreteIntegers {
     /// The shape.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -313,105 +289,6 @@ impl DiscreteIntegers {
         Ok(self.placed(&loaded, result))
     }
 
-    /// The smaller of both, element by element.
-    fn minimum(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Minimum, other)
-    }
-
-    /// The larger of both, element by element.
-    fn maximum(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Maximum, other)
-    }
-
-    /// The sum, and whether it left the range.
-    fn overflowing_add(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.two(py, Binary::OverflowingAdd, other)
-    }
-
-    /// The difference, and whether it left the range.
-    fn overflowing_sub(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.two(py, Binary::OverflowingSubtract, other)
-    }
-
-    /// The product, and whether it left the range.
-    fn overflowing_mul(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.two(py, Binary::OverflowingMultiply, other)
-    }
-
-    /// The sum, and whether it is in the range.
-    fn checked_add(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.checked(py, Binary::OverflowingAdd, other)
-    }
-
-    /// The difference, and whether it is in the range.
-    fn checked_sub(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.checked(py, Binary::OverflowingSubtract, other)
-    }
-
-    /// The product, and whether it is in the range.
-    fn checked_mul(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.checked(py, Binary::OverflowingMultiply, other)
-    }
-
-    /// Quotient and remainder as of div_rem, and whether they are those of a division: not by 0,
-    /// nor of the lowest signed number by -1.
-    fn checked_div_rem(
-        &self,
-        py: Python<'_>,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<(Self, Self, Self)> {
-        let mut results = self.binary_all(py, Binary::CheckedDivide, other)?;
-        let (good, remainder) = (results.swap_remove(2), results.swap_remove(1));
-        Ok((results.swap_remove(0), remainder, good))
-    }
-
-    /// How many bits are 1, as uint32.
-    fn count_ones(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::Ones))
-    }
-
-    /// How many bits are 0.
-    fn count_zeros(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::Zeros))
-    }
-
-    /// How many bits are 0 above the highest 1.
-    fn leading_zeros(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::LeadingZeros))
-    }
-
-    /// How many bits are 1 above the highest 0.
-    fn leading_ones(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::LeadingOnes))
-    }
-
-    /// How many bits are 0 below the lowest 1.
-    fn trailing_zeros(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::TrailingZeros))
-    }
-
-    /// How many bits are 1 below the lowest 0.
-    fn trailing_ones(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::TrailingOnes))
-    }
-
-    /// Which bit is the highest 1: the logarithm, rounded down; of 0 it is 0.
-    fn ilog2(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::Log2))
-    }
-
-    /// The logarithm as of ilog2, and whether there is one.
-    fn checked_ilog2(&self, py: Python<'_>) -> PyResult<(Self, Self)> {
-        let zero = 0i32.into_pyobject(py)?.into_any();
-        Ok((self.ilog2(py)?, self.binary(py, Binary::Greater, &zero)?))
-    }
-
-    /// Quotient and remainder, rounded towards 0 as Rust's. By 0 the quotient is all ones (of a
-    /// negative dividend 1), and the remainder the dividend.
-    fn div_rem(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.two(py, Binary::Divide, other)
-    }
-
     /// The sum of this array and others of its shape and dtype: much less work than one by one.
     #[pyo3(signature = (*others))]
     fn total(&self, py: Python<'_>, others: &Bound<'_, PyTuple>) -> PyResult<Self> {
@@ -441,89 +318,12 @@ impl DiscreteIntegers {
         self.moved(py, Move::RotateRight, bits)
     }
 
-    fn __add__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Add, other)
-    }
-
-    fn __radd__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Add, other)
-    }
-
-    fn __sub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Subtract, other)
-    }
-
-    fn __rsub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.unary(py, Unary::Negate)?.binary(py, Binary::Add, other)
-    }
-
-    fn __mul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Multiply, other)
-    }
-
-    fn __rmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Multiply, other)
-    }
-
-    fn __and__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::And, other)
-    }
-
-    fn __rand__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::And, other)
-    }
-
-    fn __or__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Or, other)
-    }
-
-    fn __ror__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Or, other)
-    }
-
-    fn __xor__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Xor, other)
-    }
-
-    fn __rxor__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Xor, other)
-    }
-
     fn __lshift__(&self, py: Python<'_>, bits: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.moved(py, Move::ShiftLeft, bits)
     }
 
     fn __rshift__(&self, py: Python<'_>, bits: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.moved(py, Move::ShiftRight, bits)
-    }
-
-    fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Negate)
-    }
-
-    fn __invert__(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Not)
-    }
-
-    fn __abs__(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Absolute)
-    }
-
-    fn __richcmp__(
-        &self,
-        py: Python<'_>,
-        other: &Bound<'_, PyAny>,
-        operation: CompareOp,
-    ) -> PyResult<Self> {
-        let operation = match operation {
-            CompareOp::Lt => Binary::Less,
-            CompareOp::Le => Binary::LessOrEqual,
-            CompareOp::Eq => Binary::Equal,
-            CompareOp::Ne => Binary::NotEqual,
-            CompareOp::Gt => Binary::Greater,
-            CompareOp::Ge => Binary::GreaterOrEqual,
-        };
-        self.binary(py, operation, other)
     }
 
     fn __bool__(&self) -> PyResult<bool> {
@@ -594,4 +394,4 @@ impl DiscreteIntegers {
         let data = wire::buffer(py, self.to_bytes(py)?, protocol)?;
         wire::reduce(py, ("DiscreteIntegers", data, self.shape.clone()))
     }
-}
+} }

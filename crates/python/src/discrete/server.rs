@@ -4,7 +4,7 @@ use super::integers::DiscreteIntegers;
 use super::keys::DiscreteEvaluationKeys;
 use super::numbers::DiscreteNumbers;
 use super::sets::DiscreteParameters;
-use crate::call::{Supervisors, supervise, wait};
+use crate::call::{Supervisors, supervise, supervise_whole, wait};
 use crate::classes::The;
 use crate::errors::{Failure, Outcome};
 use crate::tfhe::server::refuse_pickle;
@@ -64,7 +64,7 @@ impl Loaded {
         py: Python<'_>,
         work: impl FnOnce() -> Outcome<T> + Send,
     ) -> PyResult<T> {
-        supervise(py, None, |_| work())
+        supervise_whole(py, None, |_| work())
     }
 }
 
@@ -110,9 +110,9 @@ impl DiscreteServerKey {
         log2_failure: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let keys = Arc::clone(&keys.get().0);
-        let loaded = supervise(py, progress, |progress| {
-            let device = device::open(device)?;
+        let (keys, device) = (Arc::clone(&keys.get().0), device.map(str::to_owned));
+        let loaded = supervise(py, progress, move |progress| {
+            let device = device::open(device.as_deref())?;
             let key = device.loader().progress(progress).load(keys.as_ref())?;
             if let Some(bound) = log2_failure {
                 key.limit_failure(bound)?;

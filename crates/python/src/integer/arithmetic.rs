@@ -153,38 +153,6 @@ impl IntegerCiphertexts {
         Ok(results.into_iter().map(|held| Self::placed(shape.clone(), &loaded, held)).collect())
     }
 
-    pub(super) fn binary(
-        &self,
-        py: Python<'_>,
-        operation: Binary,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<Self> {
-        Ok(self.results(py, operation, other)?.swap_remove(0))
-    }
-
-    pub(super) fn both(
-        &self,
-        py: Python<'_>,
-        operation: Binary,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<(Self, Self)> {
-        let mut results = self.results(py, operation, other)?;
-        let second = results.swap_remove(1);
-        Ok((results.swap_remove(0), second))
-    }
-
-    /// Both results, the second of which says that the first is right, where it says that it is
-    /// wrong as it comes.
-    pub(super) fn checked(
-        &self,
-        py: Python<'_>,
-        operation: Binary,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<(Self, Self)> {
-        let (result, wrong) = self.both(py, operation, other)?;
-        Ok((result, wrong.unary(py, Unary::Not)?))
-    }
-
     /// Whether an element is one of known numbers. Those that none can be are left out.
     pub(super) fn among(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Self> {
         let kind = self.kind();

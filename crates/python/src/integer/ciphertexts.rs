@@ -1,6 +1,7 @@
 //! Arrays of encrypted integers.
 
 use super::kind::Kind;
+use super::methods::integer_methods;
 use super::number::{Held, Host, from_bytes};
 use super::operation::{Binary, Count, Move, Unary};
 use super::server::{IntegerServerKey, Loaded};
@@ -10,7 +11,6 @@ use crate::errors::Failure;
 use crate::tfhe::gather::{display, indexed, reshaped};
 use crate::tfhe::sets::ParameterSet;
 use crate::{arrays, wire};
-use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -121,8 +121,7 @@ impl IntegerCiphertexts {
     }
 }
 
-#[pymethods]
-impl IntegerCiphertexts {
+integer_methods! { IntegerCiphertexts {
     /// The shape.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -239,30 +238,6 @@ impl IntegerCiphertexts {
         self.total(py, axis, dtype.map(Kind::of).transpose()?)
     }
 
-    fn __add__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Add, other)
-    }
-
-    fn __radd__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Add, other)
-    }
-
-    fn __sub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Subtract, other)
-    }
-
-    fn __rsub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.unary(py, Unary::Negate)?.binary(py, Binary::Add, other)
-    }
-
-    fn __mul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Multiply, other)
-    }
-
-    fn __rmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Multiply, other)
-    }
-
     /// Of natural numbers; by 0 all ones.
     fn __floordiv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.only_natural("//")?;
@@ -296,36 +271,6 @@ impl IntegerCiphertexts {
         self.known(py, other)?.both(py, Binary::Divide, &self.object(py)?)
     }
 
-    /// Quotient and remainder, rounded towards 0. By 0 the quotient is all ones (of a dividend
-    /// below 0: 1) and the remainder the dividend.
-    fn div_rem(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.both(py, Binary::Divide, other)
-    }
-
-    fn __and__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::And, other)
-    }
-
-    fn __rand__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::And, other)
-    }
-
-    fn __or__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Or, other)
-    }
-
-    fn __ror__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Or, other)
-    }
-
-    fn __xor__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Xor, other)
-    }
-
-    fn __rxor__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Xor, other)
-    }
-
     /// By a number of bits, or by an encrypted or known one for each element. As of NumPy nothing
     /// is left of a number that is moved by its width or more.
     fn __lshift__(&self, py: Python<'_>, by: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -356,133 +301,9 @@ impl IntegerCiphertexts {
         self.moved(py, Move::RotateRight, by)
     }
 
-    fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Negate)
-    }
-
-    fn __invert__(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Not)
-    }
-
-    /// The absolute value; that of the lowest number is itself.
-    fn __abs__(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Absolute)
-    }
-
     /// Propagates the carries that still wait.
     fn propagate(&self, py: Python<'_>) -> PyResult<Self> {
         self.unary(py, Unary::Propagate)
-    }
-
-    /// Comparisons are encrypted: arrays of conditions. Known numbers may be out of range.
-    fn __richcmp__(
-        &self,
-        py: Python<'_>,
-        other: &Bound<'_, PyAny>,
-        how: CompareOp,
-    ) -> PyResult<Self> {
-        let operation = match how {
-            CompareOp::Lt => Binary::Less,
-            CompareOp::Le => Binary::LessOrEqual,
-            CompareOp::Eq => Binary::Equal,
-            CompareOp::Ne => Binary::NotEqual,
-            CompareOp::Gt => Binary::Greater,
-            CompareOp::Ge => Binary::GreaterOrEqual,
-        };
-        self.compared(py, operation, other)
-    }
-
-    /// The smaller of both.
-    fn minimum(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Minimum, other)
-    }
-
-    /// The larger of both.
-    fn maximum(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.binary(py, Binary::Maximum, other)
-    }
-
-    /// The sum, and whether it left the range.
-    fn overflowing_add(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.both(py, Binary::OverflowingAdd, other)
-    }
-
-    /// The difference, and whether it left the range.
-    fn overflowing_sub(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.both(py, Binary::OverflowingSubtract, other)
-    }
-
-    /// The product, and whether it left the range.
-    fn overflowing_mul(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.both(py, Binary::OverflowingMultiply, other)
-    }
-
-    /// The sum, and whether it is in the range.
-    fn checked_add(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.checked(py, Binary::OverflowingAdd, other)
-    }
-
-    /// The difference, and whether it is in the range.
-    fn checked_sub(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.checked(py, Binary::OverflowingSubtract, other)
-    }
-
-    /// The product, and whether it is in the range.
-    fn checked_mul(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<(Self, Self)> {
-        self.checked(py, Binary::OverflowingMultiply, other)
-    }
-
-    /// Quotient and remainder as of div_rem, and whether they are those of a division: not by 0,
-    /// nor of the lowest signed number by -1.
-    fn checked_div_rem(
-        &self,
-        py: Python<'_>,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<(Self, Self, Self)> {
-        let mut results = self.results(py, Binary::CheckedDivide, other)?;
-        let (good, remainder) = (results.swap_remove(2), results.swap_remove(1));
-        Ok((results.swap_remove(0), remainder, good))
-    }
-
-    /// The logarithm as of ilog2, and whether there is one.
-    fn checked_ilog2(&self, py: Python<'_>) -> PyResult<(Self, Self)> {
-        let zero = 0i32.into_pyobject(py)?.into_any();
-        Ok((self.ilog2(py)?, self.compared(py, Binary::Greater, &zero)?))
-    }
-
-    /// How many bits are 1, as uint32.
-    fn count_ones(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::Ones))
-    }
-
-    /// How many bits are 0.
-    fn count_zeros(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::Zeros))
-    }
-
-    /// How many bits are 0 above the highest 1.
-    fn leading_zeros(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::LeadingZeros))
-    }
-
-    /// How many bits are 1 above the highest 0.
-    fn leading_ones(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::LeadingOnes))
-    }
-
-    /// How many bits are 0 below the lowest 1.
-    fn trailing_zeros(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::TrailingZeros))
-    }
-
-    /// How many bits are 1 below the lowest 0.
-    fn trailing_ones(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::TrailingOnes))
-    }
-
-    /// Which bit is the highest 1: the logarithm, rounded down; of 0 it is 0.
-    fn ilog2(&self, py: Python<'_>) -> PyResult<Self> {
-        self.unary(py, Unary::Count(Count::Log2))
     }
 
     /// Whether an element is one of these known numbers.
@@ -559,4 +380,4 @@ impl IntegerCiphertexts {
     fn array_ufunc() -> Option<bool> {
         None
     }
-}
+} }

@@ -3,6 +3,7 @@
 mod arithmetic;
 pub mod ciphertexts;
 pub mod kind;
+pub mod methods;
 pub mod number;
 pub mod operation;
 pub mod server;

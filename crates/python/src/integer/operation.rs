@@ -5,6 +5,8 @@ use crate::errors::{Failure, Outcome};
 use girih::integer::Other;
 use std::any::Any;
 
+pub use girih::integer::Count;
+
 /// Operations of one array.
 #[derive(Clone, Copy, Debug)]
 pub enum Unary {
@@ -17,19 +19,6 @@ pub enum Unary {
     Move(Move, u32),
     /// Of bits, as numbers of 32 bits.
     Count(Count),
-}
-
-/// Which bits are counted.
-#[derive(Clone, Copy, Debug)]
-pub enum Count {
-    Ones,
-    Zeros,
-    LeadingOnes,
-    LeadingZeros,
-    TrailingOnes,
-    TrailingZeros,
-    /// Those below the highest one.
-    Log2,
 }
 
 /// Operations of two.
@@ -191,19 +180,10 @@ macro_rules! number_operations {
     ($same:ident, $other:ident, $absolute:expr) => {
         fn unary(&self, operation: Unary) -> Outcome<Held> {
             let absolute: fn(&Self) -> girih::integer::Result<Self> = $absolute;
-            if let Unary::Count(which) = operation {
-                return hold(match which {
-                    Count::Ones => self.count_ones(),
-                    Count::Zeros => self.count_zeros(),
-                    Count::LeadingOnes => self.leading_ones(),
-                    Count::LeadingZeros => self.leading_zeros(),
-                    Count::TrailingOnes => self.trailing_ones(),
-                    Count::TrailingZeros => self.trailing_zeros(),
-                    Count::Log2 => self.ilog2(),
-                }?);
-            }
             hold(match operation {
-                Unary::Propagate | Unary::Count(_) => self.propagate(),
+                // Of another type.
+                Unary::Count(which) => return hold(self.count(which)?),
+                Unary::Propagate => self.propagate(),
                 Unary::Negate => self.neg(),
                 Unary::Not => self.not(),
                 Unary::Absolute => absolute(self),

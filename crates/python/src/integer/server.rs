@@ -3,7 +3,7 @@
 use super::ciphertexts::IntegerCiphertexts;
 use super::kind::Kind;
 use super::number::{Range, random};
-use crate::call::{Supervisors, listener, supervise, wait};
+use crate::call::{Supervisors, listener, supervise, supervise_whole, wait};
 use crate::classes::The;
 use crate::errors::{Failure, Outcome};
 use crate::tfhe::client::seed;
@@ -40,7 +40,7 @@ impl Loaded {
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
         let own = listener.as_ref().map(|listener| listener.clone_ref(py));
         drop(listener);
-        supervise(py, own.as_ref().map(|listener| listener.bind(py)), |_| work())
+        supervise_whole(py, own.as_ref().map(|listener| listener.bind(py)), |_| work())
     }
 }
 
@@ -67,9 +67,9 @@ impl IntegerServerKey {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let transform = transform.map(self::transform).transpose()?;
-        let keys = Arc::clone(&keys.get().0);
-        let loaded = supervise(py, progress, |progress| {
-            let device = device::open(device)?;
+        let (keys, device) = (Arc::clone(&keys.get().0), device.map(str::to_owned));
+        let loaded = supervise(py, progress, move |progress| {
+            let device = device::open(device.as_deref())?;
             let options = LoadOptions::default().with_transform(transform);
             let key = device.loader().options(options).progress(progress).load(keys.as_ref())?;
             if let Some(bound) = log2_failure {

@@ -98,7 +98,8 @@ impl ClientKey {
         py: Python<'_>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EvaluationKeys> {
-        let keys = supervise(py, progress, |p| tfhe::EvaluationKeys::generate(&self.0, p))?;
+        let client = Arc::clone(&self.0);
+        let keys = supervise(py, progress, move |p| tfhe::EvaluationKeys::generate(&client, p))?;
         Ok(EvaluationKeys(Arc::new(keys), crate::wire::Digest::default()))
     }
 

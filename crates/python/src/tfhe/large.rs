@@ -145,10 +145,10 @@ impl LargeParameters {
         let operations =
             operations.iter().map(|name| operation(name)).collect::<Outcome<Vec<_>>>()?;
         let (log2_modulus, transform) = (self.log2_modulus(bits)?, self::transform(transform)?);
-        let client = &client.get().0;
-        let keys = supervise(py, progress, |progress| {
-            let gadgets = self.large.gadgets(&operations, log2_modulus, transform)?;
-            large::LargeKeys::generate(&self.large, client, &gadgets, progress)
+        let (client, parameters) = (Arc::clone(&client.get().0), self.large.clone());
+        let keys = supervise(py, progress, move |progress| {
+            let gadgets = parameters.gadgets(&operations, log2_modulus, transform)?;
+            large::LargeKeys::generate(&parameters, &client, &gadgets, progress)
         })?;
         let digest = wire::Digest::default();
         Ok(LargeKeys { name: self.name.clone(), transform, keys: Arc::new(keys), digest })
@@ -260,8 +260,9 @@ impl LargeServerKey {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (keys, transform) = (Arc::clone(&keys.get().keys), Some(keys.get().transform));
-        supervise(py, progress, |progress| {
-            let device = device::open(device)?;
+        let device = device.map(str::to_owned);
+        supervise(py, progress, move |progress| {
+            let device = device::open(device.as_deref())?;
             let options = LoadOptions::default().with_transform(transform);
             let server = device.loader().options(options).progress(progress).load(keys.as_ref())?;
             let sets = keys.keys().iter().map(tfhe::EvaluationKeys::set);

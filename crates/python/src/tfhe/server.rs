@@ -6,10 +6,11 @@ use super::gather::{broadcast, common_shape, take};
 use super::keys::EvaluationKeys;
 use super::sets::ParameterSet;
 use super::table::{LookUpTable, gate};
-use crate::call::{supervise, wait};
+use crate::call::{supervise, supervise_whole, wait};
 use crate::classes::The;
 use crate::errors::{Failure, Outcome};
 use crate::{context, device};
+use girih::device::Progress;
 use girih::tfhe::{self, Batch, DeviceCiphertexts, LweCiphertexts};
 use girih::{LoadOptions, Transform};
 use pyo3::prelude::*;
@@ -282,9 +283,9 @@ impl ServerKey {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let transform = transform.map(self::transform).transpose()?;
-        let keys = Arc::clone(&keys.get().0);
-        let loaded = supervise(py, progress, |progress| {
-            let device = device::open(device)?;
+        let (keys, device) = (Arc::clone(&keys.get().0), device.map(str::to_owned));
+        let loaded = supervise(py, progress, move |progress| {
+            let device = device::open(device.as_deref())?;
             let options = LoadOptions::default().with_transform(transform);
             let key = device.loader().options(options).progress(progress).load(keys.as_ref())?;
             Outcome::Ok(Loaded { key, device: device.info().id.clone() })
@@ -433,8 +434,8 @@ impl ServerKey {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(EncryptedBits, Bound<'py, PyDict>)> {
         let (circuit, inputs) = (&circuit.get().circuit, &inputs.get().0);
-        let (outputs, report) =
-            supervise(py, progress, |progress| circuit.evaluate(&self.0.key, inputs, progress))?;
+        let run = |progress: &dyn Progress| circuit.evaluate(&self.0.key, inputs, progress);
+        let (outputs, report) = supervise_whole(py, progress, run)?;
         let facts = PyDict::new(py);
         facts.set_item("gates", report.gates)?;
         facts.set_item("instances", report.instances)?;

@@ -7,7 +7,7 @@ pub(crate) use back::{BackKey, LoadedBack, Placed};
 pub(crate) use there::{LoadedThere, ThereKey};
 
 use crate::parameters::KEYS;
-use crate::{Error, Result, SwitchingParameters, error};
+use crate::{Error, Result, SwitchingParameters};
 use girih_backend::Progress;
 use girih_rlwe::wire::{self, Bytes, Opened};
 use girih_rlwe::{Entropy, KeyId, MaskSeed, MaskStreams, SetId};
@@ -157,7 +157,8 @@ impl SwitchingKeys {
         let (parameters, (head, there, packing, dense)): (SwitchingParameters, Payload<'_>) =
             opened.payload()?;
         let Some(tfhe) = KeyId::from_bytes(head.0) else {
-            return error::mismatch("switching keys that name no TFHE client key");
+            let why = "they name no TFHE client key".into();
+            return Err(girih_rlwe::Error::Malformed { what: "switching keys", why }.into());
         };
         let there = ThereKey::from_bytes(&parameters, there)?;
         let back = BackKey::from_bytes(&parameters, packing, dense)?;

@@ -1,7 +1,7 @@
 //! The key from the dense secret of CKKS to the secret of TFHE ciphertexts.
 
 use super::{check_len, domain};
-use crate::ring::{HostRing, add_product, centred, mask, spread};
+use crate::ring::{HostRing, add_product, centred, impossible, mask, spread};
 use crate::{Error, Result, SwitchingParameters};
 use girih_ring::largest_ntt_primes;
 use girih_ring::sampler::{Gaussian, RandomStream, TUniform};
@@ -24,7 +24,7 @@ pub(crate) struct ThereKey {
 pub(crate) fn exact_ring(degree: usize) -> Result<HostRing> {
     match largest_ntt_primes(31, 2 * degree as u32, 3) {
         Some(primes) => HostRing::new(&primes, degree),
-        None => Err(Error::Mismatch(format!("there are no three primes for degree {degree}"))),
+        None => Err(impossible(degree, "there are no three primes for it")),
     }
 }
 
@@ -55,8 +55,11 @@ impl Errors {
                 TUniform::new(glwe_log2_bound).map(Self::Uniform)
             }
         };
-        let set = parameters.tfhe();
-        errors.ok_or_else(|| Error::Mismatch(format!("errors of {set} are out of range")))
+        errors.ok_or_else(|| Error::Unsupported {
+            ckks: parameters.ckks().to_string(),
+            tfhe: parameters.tfhe().to_string(),
+            why: "errors of the TFHE set are out of range".into(),
+        })
     }
 
     fn sample(&self, stream: &mut RandomStream) -> i64 {

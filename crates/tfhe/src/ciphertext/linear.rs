@@ -7,6 +7,7 @@ use crate::noise::{log2_misread, refuse};
 use crate::{KeyId, Result, error};
 use girih_backend::SecretKind;
 use girih_ring::switch::mod_switch_pow2;
+use girih_rlwe::Mismatch;
 
 impl LweCiphertexts {
     /// NOT of every bit, without bootstrapping and without new noise:
@@ -27,7 +28,7 @@ impl LweCiphertexts {
     /// held to ([`NoiseModel::default_bound`](crate::NoiseModel::default_bound)).
     pub fn weighted_sum(terms: &[(&Self, i64)], constant: i64) -> Result<Self> {
         let Some((first, _)) = terms.first() else {
-            return error::mismatch("a weighted sum of no ciphertexts");
+            return error::mismatch(Mismatch::empty("terms of a weighted sum"));
         };
         terms.iter().try_for_each(|(c, _)| first.check_alike(c))?;
         let key = KeyId::common(terms.iter().map(|(c, _)| c.key))?;
@@ -46,8 +47,11 @@ impl LweCiphertexts {
         if (&self.set, self.log2_modulus, self.words.len())
             != (&other.set, other.log2_modulus, other.words.len())
         {
-            return error::mismatch(format!(
-                "{self:?} and {other:?}: set, number and modulus must be the same"
+            let rule = "set, number and modulus must be the same";
+            return error::mismatch(Mismatch::unlike(
+                format!("{self:?}"),
+                format!("{other:?}"),
+                rule,
             ));
         }
         Ok(())
@@ -128,10 +132,9 @@ impl LweCiphertexts {
                 .unsupported("ciphertexts of the native torus have the one modulus 2^64"));
         }
         if !(MIN_LOG2_MODULUS..=self.log2_modulus).contains(&log2_modulus) {
-            return error::mismatch(format!(
-                "modulus 2^{log2_modulus} must be from 8 to theirs, 2^{}",
-                self.log2_modulus
-            ));
+            let what = format!("results of ciphertexts modulo 2^{},", self.log2_modulus);
+            let allowed = [MIN_LOG2_MODULUS, self.log2_modulus];
+            return error::mismatch(Mismatch::modulus(what, log2_modulus, allowed));
         }
         Ok(())
     }

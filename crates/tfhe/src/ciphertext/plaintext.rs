@@ -2,28 +2,19 @@
 
 use super::{LweCiphertexts, check_modulus};
 use crate::{Result, error};
+use girih_rlwe::Mismatch;
 
 /// Bits of gates, 0 and 1 of four; messages of one bit are the same.
 pub(crate) const BITS: u64 = 4;
 
-/// What messages of a plaintext modulus are.
-fn describe(modulus: u64) -> String {
-    match modulus {
-        BITS => "bits".to_owned(),
-        8.. if modulus.is_power_of_two() => format!("messages of {} bits", modulus.ilog2() - 1),
-        _ => format!("messages modulo {modulus}"),
-    }
-}
-
 /// Refuses messages that are known to be of another plaintext modulus than `what` takes.
 pub(crate) fn check_plaintext(found: Option<u64>, wanted: u64, what: &str) -> Result<()> {
     match found {
-        Some(found) if found != wanted => error::mismatch(format!(
-            "{what} takes {}, and these ciphertexts are {} (plaintext moduli {wanted} and \
-             {found}): encrypt them in this width, or work on them in theirs",
-            describe(wanted),
-            describe(found)
-        )),
+        Some(found) if found != wanted => error::mismatch(Mismatch::PlaintextModulus {
+            what: what.into(),
+            found,
+            expected: wanted,
+        }),
         _ => Ok(()),
     }
 }
@@ -33,9 +24,7 @@ pub(crate) fn check_plaintext(found: Option<u64>, wanted: u64, what: &str) -> Re
 pub(crate) fn check_room(messages: &[u64], bits: u32) -> Result<()> {
     if messages.iter().any(|&m| m >> bits != 0) {
         let most = (1u64 << bits) - 1;
-        return error::mismatch(format!(
-            "a message does not fit {bits} bits, which hold 0 to {most}"
-        ));
+        return error::mismatch(Mismatch::value("message", format!("{bits} bits"), [0, most]));
     }
     Ok(())
 }
@@ -48,11 +37,9 @@ pub(crate) fn common_plaintext(
     if let Some(first) = known.next()
         && let Some(other) = known.find(|&other| other != first)
     {
-        return error::mismatch(format!(
-            "{} and {} in one batch: their widths must be the same",
-            describe(first),
-            describe(other)
-        ));
+        let what = "a batch that begins so".into();
+        let (found, expected) = (other, first);
+        return error::mismatch(Mismatch::PlaintextModulus { what, found, expected });
     }
     Ok(moduli.fold(None, |all, one| all.or(one)))
 }
@@ -98,7 +85,10 @@ mod tests {
         assert_eq!(common(&[Some(8), None, Some(8)]).expect("one"), Some(8));
         assert_eq!(common(&[None, None]).expect("none"), None);
         let error = common(&[None, Some(8), Some(4)]).expect_err("two").to_string();
-        assert!(error.contains("messages of 2 bits") && error.contains("and bits"), "{error}");
+        assert!(
+            error.contains("takes messages of 2 bits") && error.contains("are bits"),
+            "{error}"
+        );
         check_plaintext(None, 8, "a table").expect("not known");
         check_plaintext(Some(8), 8, "a table").expect("the same");
         let error = check_plaintext(Some(10), 8, "a table").expect_err("another").to_string();

@@ -67,7 +67,7 @@ impl SeededCiphertexts {
             .flat_map(|c| c[len - halves..].chunks_exact(width(set.shape())).map(get))
             .collect();
         let largest = largest(log2_modulus);
-        let too_much = |bytes| error::mismatch(format!("{bytes} bytes of bodies"));
+        let too_much = |bytes| error::out_of_memory("ciphertexts", bytes);
         let mut packed = PackedWords::zeroed(largest, bodies.len()).or_else(too_much)?;
         packed.blocks_mut(bodies.len()).for_each(|block| {
             PackedWords::write(largest, block, 0, &bodies);
@@ -181,7 +181,7 @@ impl SeededCiphertexts {
         let (set, payload): (_, Payload<'_>) = opened.payload()?;
         let (log2_modulus, variance, plaintext_modulus, seed, bodies) = payload;
         if let Err(why) = check_log2_modulus(&set, log2_modulus) {
-            return error::malformed(what, why);
+            return error::malformed(what, why.to_string());
         }
         check_variance(what, variance)?;
         if let Err(error) = check_modulus(plaintext_modulus, log2_modulus) {

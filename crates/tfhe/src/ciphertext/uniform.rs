@@ -3,7 +3,7 @@
 use super::{LweCiphertexts, width};
 use crate::keys::domain;
 use crate::{ParameterSet, Result, error};
-use girih_rlwe::{KeyId, MaskSeed, SetId};
+use girih_rlwe::{Counts, KeyId, MaskSeed, Mismatch, SetId};
 use rayon::prelude::*;
 
 impl LweCiphertexts {
@@ -28,10 +28,12 @@ impl LweCiphertexts {
     ) -> Result<Self> {
         let shape = set.shape();
         let len = shape.ciphertext_len();
-        let Some(words) = indices.len().checked_mul(len).filter(|&w| w <= isize::MAX as usize / 4)
-        else {
-            return error::mismatch(format!("{} ciphertexts are too many", indices.len()));
-        };
+        let most = isize::MAX as usize / 4 / len;
+        if indices.len() > most {
+            let allowed = Counts::UpTo(most);
+            return error::mismatch(Mismatch::count("ciphertexts", indices.len(), allowed));
+        }
+        let words = indices.len() * len;
         let streams = MaskSeed::of_random_numbers(seed, id).streams(&SetId::of(set));
         let log2_modulus = shape.log2_stored_modulus();
         // Words of two halves are whole.

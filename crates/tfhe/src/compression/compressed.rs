@@ -8,6 +8,7 @@ use crate::wire::COMPRESSED_RESULTS;
 use crate::{ClientKey, KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
 use girih_backend::Transform;
 use girih_ring::constant_time::switch_from_power;
+use girih_rlwe::Mismatch;
 use girih_rlwe::wire::{self, Bytes, Opened};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -63,9 +64,8 @@ impl Reading {
     pub fn whole(modulus: u64, log2_modulus: u32) -> Result<Self> {
         let most = 1u64 << log2_modulus.min(32);
         if !(2..=most).contains(&modulus) {
-            return error::mismatch(format!(
-                "plaintext modulus {modulus} of compressed results: from 2 to {most}"
-            ));
+            let what = "the plaintext modulus of compressed results";
+            return error::mismatch(Mismatch::range(what, modulus, [2, most]));
         }
         Ok(Self { modulus, log2_scale: 0 })
     }

@@ -169,8 +169,7 @@ impl Wanted<'_> {
             Some((_, form, variance)) => Ok((form, variance)),
             None => {
                 let what = format!("reading compressed messages modulo {}", self.modulus);
-                refuse(&what, least, log2_bound)?;
-                crate::error::mismatch(format!("{} ciphertexts are too many", self.count))
+                Err(crate::Error::TooNoisy { what, log2_failure: least, log2_bound })
             }
         }
     }

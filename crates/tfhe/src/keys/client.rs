@@ -6,7 +6,7 @@ use crate::{ErrorDistribution, ParameterSet, Result, error};
 use girih_backend::SecretKind;
 use girih_ring::sampler::{Gaussian, RandomStream, TUniform};
 use girih_rlwe::wire::{self, Bytes, Opened};
-use girih_rlwe::{Entropy, Secret, SecretDistribution, SetId};
+use girih_rlwe::{Entropy, Mismatch, Secret, SecretDistribution, SetId};
 use zeroize::Zeroizing;
 
 /// The secret key: encrypts, decrypts, and makes [`EvaluationKeys`](crate::EvaluationKeys). Never
@@ -140,10 +140,12 @@ impl ClientKey {
     pub(crate) fn under(&self, set: &ParameterSet) -> Result<Self> {
         let kinds = |set: &ParameterSet| (set.shape().secret, set.ring_secret());
         if kinds(set) != kinds(&self.set) {
-            return error::mismatch(format!("{set} has other secrets than {}", self.set));
+            let rule = "the kinds of their secrets must be the same";
+            return error::mismatch(Mismatch::unlike(set.to_string(), self.set.to_string(), rule));
         }
         if secret_lens(set) != secret_lens(&self.set) {
-            return error::mismatch(format!("{set} has other dimensions than {}", self.set));
+            let rule = "the dimensions of their secrets must be the same";
+            return error::mismatch(Mismatch::unlike(set.to_string(), self.set.to_string(), rule));
         }
         Self::assemble(
             set,
@@ -167,7 +169,8 @@ impl ClientKey {
             return Ok(self.stored_secret(slot));
         }
         let packing = self.set.packing();
-        error::mismatch(format!("slot {slot} of {}: it has {packing}", self.set))
+        let what = format!("the slot of a ciphertext of {}", self.set);
+        error::mismatch(Mismatch::index(what, slot, packing))
     }
 
     /// LWE secret of slot `slot < r`: n coefficients.

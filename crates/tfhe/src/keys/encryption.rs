@@ -3,6 +3,7 @@
 use super::ClientKey;
 use crate::ciphertext::{BITS, check_plaintext, check_room, padded_modulus};
 use crate::{CompressedResults, Decryption, LweCiphertexts, Result, SeededCiphertexts, error};
+use girih_rlwe::Mismatch;
 
 impl ClientKey {
     /// Encrypts messages below `modulus`: slot j of ciphertext c holds message
@@ -100,9 +101,7 @@ impl ClientKey {
         check_plaintext(ciphertexts.plaintext_modulus(), BITS, "decryption of bits")?;
         let values = self.decrypt(ciphertexts, BITS)?;
         if any_above(&values, 1) {
-            return error::mismatch(format!(
-                "a message of {ciphertexts:?} decrypts to no bit: not made of bits, or too noisy"
-            ));
+            return decrypted(ciphertexts, "bit");
         }
         Ok(values.into_iter().map(|v| v == 1).collect())
     }
@@ -118,9 +117,7 @@ impl ClientKey {
         check_plaintext(ciphertexts.plaintext_modulus(), modulus, &what)?;
         let values = self.decrypt(ciphertexts, modulus)?;
         if any_above(&values, modulus / 2 - 1) {
-            return error::mismatch(format!(
-                "a message of {ciphertexts:?} decrypts to more than {bits} bits"
-            ));
+            return decrypted(ciphertexts, &format!("message of {bits} bits"));
         }
         Ok(values)
     }
@@ -140,11 +137,8 @@ impl ClientKey {
     /// As [`ClientKey::decrypt_compressed`], and for results that are not modulo 2.
     pub fn decrypt_compressed_bits(&self, results: &CompressedResults) -> Result<Vec<bool>> {
         if results.modulus() != 2 {
-            return error::mismatch(format!(
-                "{results:?} has messages modulo {}, and bits are modulo 2: compress them by \
-                 compress_bits",
-                results.modulus()
-            ));
+            let what = format!("the modulus of {results:?}, where compress_bits makes bits,");
+            return error::mismatch(Mismatch::range(what, results.modulus(), [2, 2u64]));
         }
         Ok(results.decrypt(self)?.into_iter().map(|v| v == 1).collect())
     }
@@ -172,6 +166,12 @@ impl ClientKey {
     pub fn phases(&self, ciphertexts: &LweCiphertexts) -> Result<Vec<u64>> {
         ciphertexts.phases(self)
     }
+}
+
+/// Says that a batch holds something else than it should, but neither where nor what.
+fn decrypted<T>(ciphertexts: &LweCiphertexts, expected: &str) -> Result<T> {
+    let (ciphertexts, expected) = (format!("{ciphertexts:?}"), expected.into());
+    error::mismatch(Mismatch::Decrypted { ciphertexts, expected })
 }
 
 /// Whether any of the decrypted values (below 2^63) is above `most`: all are looked at alike, so

@@ -4,11 +4,12 @@ use super::packed::PackedWords;
 use super::{ClientKey, CompressionKey, KeyId, bootstrapping, key_switching};
 use crate::wire::EVALUATION_KEYS;
 use crate::{ParameterSet, Result, error};
-use girih_backend::{BackendError, BootstrapShape, KeySource, Preparation, Progress, preparing};
+use girih_backend::{
+    BackendError, BootstrapShape, KeySource, Preparation, Progress, Units, preparing,
+};
 use girih_rlwe::wire::{self, Bytes, Opened};
 use girih_rlwe::{MaskSeed, MaskStreams, SetId};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bootstrapping and key-switching key, public: what a device loads.
 ///
@@ -284,11 +285,14 @@ fn fill(
     progress: &dyn Progress,
     block: impl Fn(usize, &mut [u8]) + Sync,
 ) {
-    let done = AtomicUsize::new(0);
+    let blocks = Units::new(progress, what, count);
     let per_block = words.len() / count;
     words.blocks_mut(per_block).enumerate().for_each(|(index, bytes)| {
-        block(index, bytes);
-        progress.report(what, done.fetch_add(1, Ordering::Relaxed) + 1, count);
+        // A report that unwinds ends the work: threads begin no other block.
+        if !blocks.is_over() {
+            block(index, bytes);
+            blocks.done();
+        }
     });
 }
 

@@ -66,7 +66,7 @@ impl PublicKey {
         add_product(&mut body, &mask(set, &fresh.masks), client.stored_secret(0));
         let mut errors = fresh.errors.stream(domain::PUBLIC_KEY, 0);
         body.iter_mut().for_each(|b| *b = b.wrapping_add(client.glwe_error(&mut errors) as u64));
-        let too_much = |bytes| error::mismatch(format!("{bytes} bytes of a public key"));
+        let too_much = |bytes| error::out_of_memory("a public key", bytes);
         let mut packed = PackedWords::zeroed(u64::MAX, size).or_else(too_much)?;
         packed.blocks_mut(size).for_each(|bytes| PackedWords::write(u64::MAX, bytes, 0, &body));
         Self::assemble(set, client.key_id(), fresh.masks, packed, client.entropy.child(id(set)))
@@ -309,9 +309,10 @@ mod tests {
         }
         let other = ParameterSet::by_name("TFHERS_2_2").expect("built in");
         assert!(PublicKey::from_bytes_for(&other, &bytes).is_err());
-        for (refused, part) in
-            [(public.encrypt_messages(&[16], 4), "does not fit"), (public.encrypt(&[], 4), "empty")]
-        {
+        for (refused, part) in [
+            (public.encrypt_messages(&[16], 4), "does not fit"),
+            (public.encrypt(&[], 4), "at least one"),
+        ] {
             let error = refused.expect_err(part).to_string();
             assert!(error.contains(part), "{error}");
         }

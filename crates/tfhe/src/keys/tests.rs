@@ -2,7 +2,8 @@
 
 use super::{ClientKey, EvaluationKeys, ExplicitKeys};
 use crate::{ErrorDistribution, ParameterSet};
-use girih_backend::{KeySource, NoProgress, SecretKind};
+use girih_backend::{KeySource, NoProgress, Progress, SecretKind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Insecure sets, one packing each, so that GD, MR and the torus, one and two words, k 1..3, both
 /// kinds of secret are all opened.
@@ -516,9 +517,9 @@ fn secrets_go_to_sets_like_theirs_and_are_told_by_slot() {
     assert_eq!(under.glwe_secret(0), large.glwe_secret(0));
     let toy = client("INSECURE_TOY");
     for (name, part) in [
-        ("INSECURE_TOY_BINARY", "other secrets"),
-        ("INSECURE_TOY_ALL", "other dimensions"),
-        ("INSECURE_TOY_R2", "other dimensions"),
+        ("INSECURE_TOY_BINARY", "the kinds of their secrets"),
+        ("INSECURE_TOY_ALL", "the dimensions of their secrets"),
+        ("INSECURE_TOY_R2", "the dimensions of their secrets"),
     ] {
         let error = toy.under(&set(name)).expect_err(part).to_string();
         assert!(error.contains(part), "{error}");
@@ -529,7 +530,32 @@ fn secrets_go_to_sets_like_theirs_and_are_told_by_slot() {
     }
     assert_eq!(packed.secret_coefficients(0).expect("two slots").len(), 64);
     let error = packed.secret_coefficients(2).expect_err("two slots").to_string();
-    assert!(error.contains("slot 2") && error.contains("it has 2"), "{error}");
+    assert!(error.contains("is 2, and must be from 0 to 1"), "{error}");
     let torus = client("INSECURE_INTEGERS");
     assert_eq!(torus.secret_coefficients(0).expect("one slot"), torus.glwe_secret(0));
+}
+
+/// Once a report has unwound, no thread makes another block than the one it is at.
+#[test]
+fn keys_that_nobody_waits_for_are_not_made() {
+    /// Unwinds at every report of one kind of work.
+    struct Enough(&'static str, AtomicUsize);
+    impl Progress for Enough {
+        fn report(&self, what: &str, _: usize, _: usize) {
+            if what == self.0 {
+                self.1.fetch_add(1, Ordering::Relaxed);
+                std::panic::resume_unwind(Box::new("enough"));
+            }
+        }
+    }
+    let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
+    let client = ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("a toy");
+    let threads = rayon::current_num_threads();
+    for what in ["bootstrapping key", "key-switching key"] {
+        let enough = Enough(what, AtomicUsize::new(0));
+        let work = || EvaluationKeys::generate(&client, &enough).map(drop);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
+        let reports = enough.1.into_inner();
+        assert!((1..=threads).contains(&reports), "{what}: {reports} reports by {threads} threads");
+    }
 }

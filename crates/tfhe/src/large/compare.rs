@@ -2,6 +2,7 @@
 
 use super::LargeServer;
 use crate::{Gate, LweCiphertexts, Result, error};
+use girih_rlwe::{Counts, Mismatch};
 
 impl LargeServer {
     /// `a < b` for every pair, as bits for gates: the sign of the difference.
@@ -56,9 +57,8 @@ impl LargeServer {
     pub fn argmax(&self, candidates: &[&LweCiphertexts]) -> Result<Vec<LweCiphertexts>> {
         let count = candidates.len();
         if !(2..=256).contains(&count) {
-            return error::mismatch(format!(
-                "the largest of {count} batches: there must be 2 to 256"
-            ));
+            let allowed = Counts::Between(2, 256);
+            return error::mismatch(Mismatch::count("batches to compare", count, allowed));
         }
         let pairs: Vec<(usize, usize)> =
             (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j))).collect();
@@ -124,7 +124,7 @@ impl LargeServer {
         }
         match lists.pop().and_then(|mut list| list.pop()) {
             Some(bit) => Ok(bit),
-            None => error::mismatch("OR of no bits"),
+            None => error::mismatch(Mismatch::empty("bits of an OR")),
         }
     }
 
@@ -142,10 +142,8 @@ impl LargeServer {
         let log2_q = home.shape().log2_lwe_modulus;
         [a, b].into_iter().try_for_each(|c| self.parameters().check_home(c.set()))?;
         if a.log2_modulus() != log2_q {
-            return error::mismatch(format!(
-                "ciphertexts modulo 2^{}: bits of gates are modulo 2^{log2_q}",
-                a.log2_modulus()
-            ));
+            let what = "bits for gates";
+            return error::mismatch(Mismatch::modulus(what, a.log2_modulus(), [log2_q; 2]));
         }
         let server = self.server(log2_q)?;
         server.gate(gate, &a.named(server.set())?, &b.named(server.set())?)?.named(home)

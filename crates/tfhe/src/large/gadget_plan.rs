@@ -10,9 +10,8 @@
 //! So the second may often have a coarser gadget.
 
 use super::{LargeOperation, LargeParameters};
-use crate::Result;
-use crate::error::mismatch;
 use crate::noise::log2_beyond;
+use crate::{Error, Result};
 use girih_backend::Transform;
 
 /// One floor on the way down.
@@ -39,8 +38,8 @@ impl LargeParameters {
     /// `usable` names.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) naming the modulus that no gadget is fine enough
-    /// for, and the key to load.
+    /// [`Error::MissingKey`] with the key to load, [`Error::Unsupported`] with the modulus that no
+    /// gadget is fine enough for, and [`Error::TooNoisy`] for errors that no rounds remove.
     pub(super) fn gadget_plan(
         &self,
         operation: LargeOperation,
@@ -148,13 +147,12 @@ impl<'a> Search<'a> {
     /// more rounds, or a last reading.
     fn after(&self, rest: &[u32], sigma: f64) -> Result<(usize, Vec<Round>)> {
         let p = self.parameters;
-        if rest.is_empty()
-            && log2_beyond(p.beta() as f64, sigma.hypot(self.sigma_sign)) > self.limit
-        {
-            return mismatch(format!(
-                "errors of deviation {sigma:.1} are left, too often beyond beta = {}",
-                p.beta()
-            ));
+        if rest.is_empty() {
+            let log2_failure = log2_beyond(p.beta() as f64, sigma.hypot(self.sigma_sign));
+            if log2_failure > self.limit {
+                let what = format!("a reading of errors of deviation {sigma:.1} within beta");
+                return Err(Error::TooNoisy { what, log2_failure, log2_bound: self.limit });
+            }
         }
         self.rounds(rest, Some(sigma))
     }

@@ -3,6 +3,7 @@
 use super::LargeParameters;
 use crate::{ClientKey, EvaluationKeys, KeyId, Result, error};
 use girih_backend::Progress;
+use girih_rlwe::{Counts, Mismatch};
 
 /// Evaluation keys under one pair of secrets, one for each gadget that was asked for.
 ///
@@ -31,10 +32,10 @@ impl LargeKeys {
         parameters.check_home(client.set())?;
         let make = |&gadget: &usize| match parameters.sets().get(gadget) {
             Some(set) => EvaluationKeys::generate(&client.under(set)?, progress),
-            None => error::mismatch(format!(
-                "gadget {gadget} of a context that has {}",
-                parameters.sets().len()
-            )),
+            None => {
+                let what = "the gadget of a large-precision context";
+                error::mismatch(Mismatch::index(what, gadget, parameters.sets().len()))
+            }
         };
         Self::new(parameters, gadgets.iter().map(make).collect::<Result<_>>()?)
     }
@@ -42,22 +43,21 @@ impl LargeKeys {
     /// Puts keys together that were made by one client for this context.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for no keys, a key of a set that is not the
-    /// context's or two of one set, [`Error::WrongKey`](crate::Error::WrongKey) for keys of two
-    /// clients.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for no keys or two of one set,
+    /// [`Error::WrongSet`](crate::Error::WrongSet) for a key of a set that is not the context's,
+    /// [`Error::WrongKey`](crate::Error::WrongKey) for keys of two clients.
     pub fn new(parameters: &LargeParameters, keys: Vec<EvaluationKeys>) -> Result<Self> {
         let Some(first) = keys.first() else {
-            return error::mismatch("a large-precision context needs at least one key");
+            return error::mismatch(Mismatch::empty("keys of a large-precision context"));
         };
         for (index, key) in keys.iter().enumerate() {
             if !parameters.sets().contains(key.set()) {
-                return error::mismatch(format!(
-                    "keys of {}, which is no set of this context",
-                    key.set()
-                ));
+                let all: Vec<String> = parameters.sets().iter().map(ToString::to_string).collect();
+                return error::wrong_set("evaluation keys", key.set(), &all.join(" or "));
             }
             if keys[..index].iter().any(|k| k.set() == key.set()) {
-                return error::mismatch(format!("two keys of {}", key.set()));
+                let what = format!("keys of {}", key.set());
+                return error::mismatch(Mismatch::count(what, 2, Counts::Exactly(1)));
             }
             if key.key_id() != first.key_id() {
                 let (ids, rule) = ([key.key_id(), first.key_id()], "a context takes keys of one");

@@ -1,7 +1,8 @@
 //! The numbers of a large-precision context and what follows from them.
 
-use crate::{ClientKey, LweCiphertexts, NoiseModel, ParameterSet, Result, error, noise};
+use crate::{ClientKey, Error, LweCiphertexts, NoiseModel, ParameterSet, Result, error, noise};
 use girih_backend::{BootstrapShape, Gadget, Transform};
+use girih_rlwe::Mismatch;
 
 /// Largest log2 of a message's modulus.
 pub(super) const MAX_LOG2_MODULUS: u32 = 29;
@@ -48,9 +49,8 @@ impl Default for LargeParameters {
 
 fn check_target(log2_target: f64) -> Result<()> {
     if log2_target.is_nan() || log2_target >= 0.0 {
-        return error::mismatch(format!(
-            "a failure probability of at most 2^{log2_target}: the exponent must be below 0"
-        ));
+        let what = "log2 of the largest failure probability";
+        return error::mismatch(Mismatch::real(what, log2_target, "it must be below 0"));
     }
     Ok(())
 }
@@ -62,10 +62,11 @@ impl LargeParameters {
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) naming the sets that do not belong together, or
-    /// what beta or the probability may be.
+    /// what beta or the probability may be; [`Error::Unsupported`](crate::Error::Unsupported) for
+    /// sets without gadget decomposition.
     pub fn new(sets: Vec<ParameterSet>, log2_beta: u32, log2_target: f64) -> Result<Self> {
         let Some(home) = sets.first() else {
-            return error::mismatch("a large-precision context needs at least one parameter set");
+            return error::mismatch(Mismatch::empty("parameter sets of a large-precision context"));
         };
         let common = |set: &ParameterSet| BootstrapShape {
             gadget: home.shape().gadget,
@@ -78,25 +79,20 @@ impl LargeParameters {
                 || pair[1].errors() != home.errors()
                 || !more_digits
             {
-                return error::mismatch(format!(
-                    "{} and {}: sets must differ in their gadget alone, those with fewer digits \
-                     first",
-                    pair[0], pair[1]
-                ));
+                let rule = "sets must differ in their gadget alone, those with fewer digits first";
+                let [first, second] = [0, 1].map(|i| pair[i].to_string());
+                return error::mismatch(Mismatch::unlike(first, second, rule));
             }
         }
         if let Some(set) =
             sets.iter().find(|s| !matches!(s.shape().gadget, Gadget::Decomposition { .. }))
         {
-            return error::mismatch(format!(
-                "{set}: large precision needs sets with gadget decomposition"
-            ));
+            return Err(set.unsupported("large precision needs sets with gadget decomposition"));
         }
         let most = home.shape().log2_monomials() - 2;
         if !(1..=most).contains(&log2_beta) {
-            return error::mismatch(format!(
-                "beta = 2^{log2_beta}: {home} has room for 2^1 to 2^{most}"
-            ));
+            let what = format!("log2 of beta of {home}");
+            return error::mismatch(Mismatch::range(what, log2_beta, [1, most]));
         }
         check_target(log2_target)?;
         let models = [Transform::Ntt, Transform::Fft]
@@ -173,10 +169,9 @@ impl LargeParameters {
         let least = self.log2_beta + 2;
         if !(least..=MAX_LOG2_MODULUS).contains(&log2_modulus) {
             let beta = self.beta();
-            return error::mismatch(format!(
-                "modulus 2^{log2_modulus}: with beta = {beta} it must be from 2^{least} to \
-                 2^{MAX_LOG2_MODULUS}"
-            ));
+            let what = format!("large messages with beta = {beta}");
+            let allowed = [least, MAX_LOG2_MODULUS];
+            return error::mismatch(Mismatch::modulus(what, log2_modulus, allowed));
         }
         Ok(log2_modulus - self.log2_beta - 1)
     }
@@ -265,7 +260,7 @@ impl LargeParameters {
     /// a floor under such a modulus, needs a key of.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) where no gadget is fine enough.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) where no gadget is fine enough.
     pub fn gadget(&self, log2_output: u32, transform: Transform) -> Result<usize> {
         self.gadget_among(log2_output, transform, |_| true)
     }
@@ -275,8 +270,8 @@ impl LargeParameters {
     /// [`LargeKeys::generate`](super::LargeKeys::generate) takes.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range, or one that no
-    /// gadget is fine enough for.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range,
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for one that no gadget is fine enough for.
     pub fn gadgets(
         &self,
         operations: &[LargeOperation],
@@ -398,13 +393,14 @@ impl LargeParameters {
             return Ok(gadget);
         }
         match self.ladder(transform, |_| true).into_iter().find(|&g| good(g)) {
-            Some(g) => error::mismatch(format!(
-                "{what}: no loaded key is fine enough; make and load the key of {}",
-                self.sets[g]
-            )),
-            None => error::mismatch(format!(
+            Some(g) => Err(Error::MissingKey {
+                what: what.into(),
+                wanted: format!("the key of {}", self.sets[g]),
+                advice: "no loaded key is fine enough, so make and load it",
+            }),
+            None => Err(self.home().unsupported(&format!(
                 "{what}: no gadget of this context is fine enough under {transform}"
-            )),
+            ))),
         }
     }
 
@@ -440,8 +436,8 @@ impl LargeParameters {
     /// the error that rounding to a smaller modulus leaves.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range, or one that no
-    /// gadget is fine enough for.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus out of range,
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for one that no gadget is fine enough for.
     pub fn log2_failure(
         &self,
         operation: LargeOperation,

@@ -6,8 +6,9 @@ use super::{LargeKeys, LargeOperation, LargeParameters};
 use crate::ciphertext::BITS;
 use crate::noise::refuse;
 use crate::server::Words;
-use crate::{DeviceCiphertexts, Function, KeyId, LweCiphertexts, Result, ServerKey, error};
-use girih_backend::{Backend, LoadOptions, Progress, Transform};
+use crate::{DeviceCiphertexts, Error, Function, KeyId, LweCiphertexts, Result, ServerKey, error};
+use girih_backend::{Backend, BackendError, LoadOptions, Progress, Transform};
+use girih_rlwe::Mismatch;
 
 /// Keys loaded on a device, one engine for each gadget: runs large-precision functions on batches
 /// of any size.
@@ -40,7 +41,11 @@ impl LargeServer {
         let Some(transform) =
             options.transform.or_else(|| backend.info().transforms.first().copied())
         else {
-            return error::mismatch(format!("{} names no transform", backend.info().id));
+            return Err(Error::Backend(BackendError::Unsupported {
+                device: backend.info().id.clone(),
+                what: "large precision".into(),
+                why: "it names no transform".into(),
+            }));
         };
         let options = options.clone().with_transform(transform);
         let mut servers: Vec<Option<ServerKey>> = Vec::with_capacity(parameters.sets().len());
@@ -147,9 +152,11 @@ impl LargeServer {
     pub(super) fn loaded(&self, gadget: usize) -> Result<&ServerKey> {
         match &self.servers[gadget] {
             Some(server) => Ok(server),
-            None => {
-                error::mismatch(format!("no key of {} is loaded", self.parameters.sets()[gadget]))
-            }
+            None => Err(Error::MissingKey {
+                what: "this operation".into(),
+                wanted: format!("the key of {}", self.parameters.sets()[gadget]),
+                advice: "make and load it",
+            }),
         }
     }
 
@@ -159,15 +166,17 @@ impl LargeServer {
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) if the function's inputs are not as many as the
-    /// ciphertexts' messages, for moduli out of range or without a loaded key, for ciphertexts of
-    /// another context or key, and failures of the device.
+    /// ciphertexts' messages and for moduli out of range,
+    /// [`Error::MissingKey`](crate::Error::MissingKey) for those without a loaded key,
+    /// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey)
+    /// for ciphertexts of another context or key, and failures of the device.
     pub fn function(&self, a: &LweCiphertexts, function: &Function) -> Result<LweCiphertexts> {
         let bits = self.check(a)?;
         if function.input_bits() != bits {
             let inputs = function.input_bits();
-            return error::mismatch(format!(
-                "a function of {inputs}-bit messages on messages of {bits} bits"
-            ));
+            let what =
+                format!("the number of bits that a function of messages of {bits} bits reads");
+            return error::mismatch(Mismatch::range(what, inputs, [bits; 2]));
         }
         let log2_output = self.parameters.log2_modulus(function.output_bits());
         self.parameters.message_bits(log2_output)?;
@@ -186,9 +195,8 @@ impl LargeServer {
     pub fn floor(&self, a: &LweCiphertexts, bits: u32) -> Result<LweCiphertexts> {
         let most = self.check(a)?.min(self.parameters.digit_bits());
         if !(1..=most).contains(&bits) {
-            return error::mismatch(format!(
-                "{bits} bits to clear: there may be 1 to {most} at a time"
-            ));
+            let what = "the number of bits to clear at a time";
+            return error::mismatch(Mismatch::range(what, bits, [1, most]));
         }
         let log2_modulus = a.log2_modulus();
         let log2_digit = self.parameters.log2_modulus(bits);
@@ -212,7 +220,8 @@ impl LargeServer {
     /// # Errors
     /// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey)
     /// for ciphertexts of another context or key, [`Error::Mismatch`](crate::Error::Mismatch) for a
-    /// modulus out of range or without a loaded key, and failures of the device.
+    /// modulus out of range, [`Error::MissingKey`](crate::Error::MissingKey) for one without a
+    /// loaded key, and failures of the device.
     pub fn sign(&self, a: &LweCiphertexts) -> Result<LweCiphertexts> {
         self.check(a)?;
         let log2_q = self.parameters.home().shape().log2_lwe_modulus;
@@ -267,7 +276,10 @@ impl LargeServer {
     pub(super) fn last(&self, plan: &GadgetPlan) -> Result<&ServerKey> {
         match plan.last {
             Some(gadget) => self.loaded(gadget),
-            None => error::mismatch("this operation reads nothing last"),
+            None => {
+                let home = self.parameters.home();
+                Err(home.unsupported("this large-precision operation reads nothing last"))
+            }
         }
     }
 
@@ -315,12 +327,12 @@ impl LargeServer {
         a.check_key(self.id, ServerKey::ONE_CLIENT)?;
         let bits = self.parameters.message_bits(a.log2_modulus())?;
         if let Some(found) = a.plaintext_modulus().filter(|&found| found != 1 << bits) {
-            return error::mismatch(format!(
-                "messages of which {found} fill the modulus 2^{}: in this large-precision context \
-                 {} do, as LargeParameters::encrypt has them",
-                a.log2_modulus(),
-                1u64 << bits
-            ));
+            let log2_modulus = a.log2_modulus();
+            let what = format!(
+                "the plaintext modulus of ciphertexts modulo 2^{log2_modulus}, which are as \
+                 LargeParameters::encrypt makes them,"
+            );
+            return error::mismatch(Mismatch::range(what, found, [1u64 << bits; 2]));
         }
         Ok(bits)
     }

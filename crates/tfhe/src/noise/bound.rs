@@ -2,6 +2,7 @@
 
 use super::{NoiseModel, log2_beyond};
 use crate::{Error, Result, error};
+use girih_rlwe::Mismatch;
 
 /// What sets are held to where they reach it, the first of these that they do, as log2.
 const WANTED: [f64; 2] = [-128.0, -64.0];
@@ -57,9 +58,11 @@ pub(crate) fn refuse(what: &str, log2_failure: f64, log2_bound: f64) -> Result<(
 /// Refuses what is no bound.
 pub(crate) fn check_log2_bound(log2_bound: f64) -> Result<()> {
     if log2_bound.is_nan() || log2_bound > 0.0 {
-        return error::mismatch(format!(
-            "a failure probability of at most 2^{log2_bound}: the exponent must be 0 (no bound) or \
-             less"
+        let what = "log2 of the largest failure probability";
+        return error::mismatch(Mismatch::real(
+            what,
+            log2_bound,
+            "it must be 0 (no bound) or less",
         ));
     }
     Ok(())

@@ -1,9 +1,10 @@
 //! Noise as it comes out of a device.
 
 use super::NoiseModel;
-use crate::{ClientKey, DeviceCiphertexts, Gate, Result, ServerKey, error};
-use girih_backend::{BootstrapJob, Combination, Operand, Stage};
+use crate::{ClientKey, DeviceCiphertexts, Error, Gate, Result, ServerKey, error};
+use girih_backend::{BackendError, BootstrapJob, Combination, Operand, Stage};
 use girih_ring::sampler::SecretSeed;
+use girih_rlwe::Mismatch;
 
 /// Deviations measured on a device, beside the model's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +33,8 @@ const BITS: u16 = 6;
 /// Needs the client key: on one's own machine only. `seed` chooses the bits.
 ///
 /// # Errors
-/// [`Error::Mismatch`](crate::Error::Mismatch) for keys of different sets or clients or no samples,
+/// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey) for
+/// keys of different sets or clients, [`Error::Mismatch`](crate::Error::Mismatch) for no samples,
 /// and failures of the device.
 pub fn measure(
     client: &ClientKey,
@@ -40,12 +42,11 @@ pub fn measure(
     samples: usize,
     seed: [u8; 32],
 ) -> Result<MeasuredNoise> {
-    if client.set() != server.set() || samples == 0 {
-        return error::mismatch(format!(
-            "{samples} samples with a client key of {} and a server key of {}",
-            client.set(),
-            server.set()
-        ));
+    if client.set() != server.set() {
+        return error::wrong_set("a server key", server.set(), client.set());
+    }
+    if samples == 0 {
+        return error::mismatch(Mismatch::empty("samples of noise"));
     }
     let (set, q) = (server.set(), server.set().lwe_modulus());
     let mut stream = SecretSeed::new(seed).stream(BITS, 0);
@@ -128,7 +129,10 @@ fn accumulator_errors(
         .engine()
         .trace(&job, &[Stage::Combined, Stage::Accumulator { steps: shape.steps() }])?;
     let [combined, accumulator] = &stages[..] else {
-        return error::mismatch("the device traced another number of stages than it was asked for");
+        return Err(Error::Backend(BackendError::InvalidRequest(format!(
+            "{} traced stages where two were asked for",
+            stages.len()
+        ))));
     };
     let mut errors = Vec::new();
     for slot in 0..shape.packing {

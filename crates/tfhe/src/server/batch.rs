@@ -3,6 +3,7 @@
 use super::{DeviceCiphertexts, ServerKey};
 use crate::{KeyId, LweCiphertexts, Result, error};
 use girih_backend::timeline;
+use girih_rlwe::Mismatch;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -128,15 +129,14 @@ pub trait Batch: Sized + sealed::Sealed {
 fn check_alike<B: Batch>(inputs: &[&B], log2_modulus: u32) -> Result<()> {
     let lengths: Vec<_> = inputs.iter().map(|i| i.ciphertexts()).collect();
     if lengths.iter().any(|&l| l != lengths[0]) {
-        return error::mismatch(format!(
-            "batches of {lengths:?} ciphertexts: they must be equally long"
-        ));
+        let what = "batches of ciphertexts";
+        return error::mismatch(Mismatch::Lengths { what, found: lengths });
     }
     match inputs.iter().find(|i| i.log2_modulus() != log2_modulus) {
-        Some(i) => error::mismatch(format!(
-            "ciphertexts modulo 2^{} where they must be modulo 2^{log2_modulus}",
-            i.log2_modulus()
-        )),
+        Some(i) => {
+            let (what, found) = ("ciphertexts", i.log2_modulus());
+            error::mismatch(Mismatch::modulus(what, found, [log2_modulus; 2]))
+        }
         None => Ok(()),
     }
 }

@@ -5,6 +5,7 @@ use crate::ciphertext::padded_modulus;
 use crate::{ParameterSet, Result, error};
 use girih_backend::{BootstrapJob, BootstrapShape, Combination, Operand, SecondOutput};
 use girih_ring::switch::mod_switch;
+use girih_rlwe::{Counts, Mismatch};
 
 /// A look-up of one of 2p values around the circle, p = 2^bits, of which the upper half follows
 /// from the lower: m below p goes to `(constant + values[m]) / 2`, and m + p to
@@ -46,21 +47,24 @@ impl CentredTable {
     fn checked(values: Vec<i32>, constant: i32, fits: impl Fn(i32) -> bool) -> Result<Self> {
         let bits = values.len().max(1).ilog2();
         if !values.len().is_power_of_two() || !(1..=11).contains(&bits) {
-            return error::mismatch(format!(
-                "a centred table of {} values: there must be a power of two, from 2 to 2048",
-                values.len()
-            ));
+            let allowed = Counts::PowerOfTwo { least: 2, most: 2048 };
+            let what = "values of a centred table";
+            return error::mismatch(Mismatch::count(what, values.len(), allowed));
         }
         let most = 4i32 << bits;
         if constant.abs() > most {
-            return error::mismatch(format!(
-                "a centred table's constant of {constant}: it must be from -{most} to {most}"
-            ));
+            let what = "the constant of a centred table";
+            return error::mismatch(Mismatch::range(what, constant, [-most, most]));
         }
-        if let Some(value) = values.iter().find(|v| v.abs() > most || !fits(**v)) {
-            return error::mismatch(format!(
-                "a centred table with the value {value} and the constant {constant}: values must \
-                 be from -{most} to {most}, and, of one look-up, even where the constant is"
+        if let Some(value) = values.iter().find(|v| v.abs() > most) {
+            let what = "a value of a centred table";
+            return error::mismatch(Mismatch::range(what, *value, [-most, most]));
+        }
+        if let Some(value) = values.iter().find(|v| !fits(**v)) {
+            return error::mismatch(Mismatch::unlike(
+                format!("a centred table with the value {value}"),
+                format!("the constant {constant}"),
+                "of one look-up, both must be even or both odd",
             ));
         }
         Ok(Self { bits, values, constant })
@@ -224,12 +228,12 @@ mod tests {
     #[test]
     fn a_table_that_is_none_is_refused() {
         for (values, constant, part) in [
-            (vec![], 0, "0 values"),
+            (vec![], 0, "no values"),
             (vec![0; 3], 0, "3 values"),
             (vec![0; 4096], 0, "4096 values"),
             (vec![0, 18], 0, "-8 to 8"),
-            (vec![0, 2], 10, "constant of 10"),
-            (vec![0, 1], 0, "even where"),
+            (vec![0, 2], 10, "is 10, and must be from -8 to 8"),
+            (vec![0, 1], 0, "both must be even"),
         ] {
             let error = CentredTable::new(values, constant).expect_err(part).to_string();
             assert!(error.contains(part), "{error}");

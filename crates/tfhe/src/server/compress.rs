@@ -3,7 +3,7 @@
 use super::{Batch, ServerKey};
 use crate::ciphertext::{BITS, check_plaintext};
 use crate::compression::{CompressedResults, Reading, Source, compress};
-use crate::{Result, error};
+use crate::{Error, Result};
 use girih_backend::timeline;
 
 impl ServerKey {
@@ -16,11 +16,14 @@ impl ServerKey {
     /// at a time.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) where the evaluation keys have no compression
-    /// key ([`EvaluationKeys::with_compression`](crate::EvaluationKeys::with_compression)), for a
-    /// modulus below 2, above 2^32 or above that of the ciphertexts, and for ciphertexts of another
-    /// set or client; [`Error::TooNoisy`](crate::Error::TooNoisy) if no form keeps to the bound;
-    /// failures of the device.
+    /// [`Error::MissingKey`](crate::Error::MissingKey) where the evaluation keys have no
+    /// compression key
+    /// ([`EvaluationKeys::with_compression`](crate::EvaluationKeys::with_compression)),
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a modulus below 2, above 2^32 or above that
+    /// of the ciphertexts and for ciphertexts of another server,
+    /// [`Error::WrongSet`](crate::Error::WrongSet) and [`Error::WrongKey`](crate::Error::WrongKey)
+    /// for those of another set or client; [`Error::TooNoisy`](crate::Error::TooNoisy) if no form
+    /// keeps to the bound; failures of the device.
     pub fn compress<B: Batch>(&self, results: &B, modulus: u64) -> Result<CompressedResults> {
         self.compress_as(results, Reading::whole(modulus, results.log2_modulus())?)
     }
@@ -48,10 +51,12 @@ impl ServerKey {
 
     fn compress_as<B: Batch>(&self, results: &B, reading: Reading) -> Result<CompressedResults> {
         let Some(merger) = &self.merger else {
-            return error::mismatch(
-                "these evaluation keys have no compression key: they are made with one by \
-                 EvaluationKeys::with_compression (LweCiphertexts::compress needs none)",
-            );
+            return Err(Error::MissingKey {
+                what: "compression of results under one mask".into(),
+                wanted: "a compression key".into(),
+                advice: "make evaluation keys with one, by EvaluationKeys::with_compression \
+                         (LweCiphertexts::compress needs none)",
+            });
         };
         let _span = timeline::host("compress");
         results.check_owner(self)?;

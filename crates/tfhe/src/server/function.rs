@@ -6,6 +6,7 @@ use super::{Batch, DeviceCiphertexts, HeldTables, ServerKey, Words, centred};
 use crate::{NoiseModel, ParameterSet, Result, error, noise};
 use girih_backend::{BootstrapJob, BootstrapShape, Combination, Operand};
 use girih_ring::switch::mod_switch;
+use girih_rlwe::{Counts, Mismatch};
 
 /// Any function from messages of `input_bits` bits to messages of `output_bits` bits.
 ///
@@ -72,10 +73,9 @@ impl Function {
     /// As [`Function::new`]; the number of values must be a power of two.
     pub fn from_values(output_bits: u32, values: Vec<u64>) -> Result<Self> {
         if !values.len().is_power_of_two() {
-            return error::mismatch(format!(
-                "a table of {} values: there must be a power of two, from 2 on",
-                values.len()
-            ));
+            let allowed = Counts::PowerOfTwo { least: 2, most: 1 << 14 };
+            let what = "values of a function";
+            return error::mismatch(Mismatch::count(what, values.len(), allowed));
         }
         let input_bits = values.len().ilog2();
         check_bits(input_bits, output_bits)?;
@@ -156,31 +156,26 @@ impl Function {
             FunctionKind::Arbitrary => "an arbitrary",
         };
         if log2_input > most || log2_input < self.input_bits {
-            return error::mismatch(format!(
-                "{kind} function of {}-bit messages on ciphertexts modulo 2^{log2_input}: with N = \
-                 {} their modulus must be from 2^{} to 2^{most}",
-                self.input_bits, shape.polynomial_size, self.input_bits
-            ));
+            let (bits, size) = (self.input_bits, shape.polynomial_size);
+            let what = format!("with N = {size}, inputs of {kind} function of {bits} bits");
+            return error::mismatch(Mismatch::modulus(what, log2_input, [bits, most]));
         }
         let most = shape.log2_ks_modulus.min(30);
         if !(self.output_bits.max(3)..=most).contains(&log2_output) {
-            return error::mismatch(format!(
-                "results of {} bits modulo 2^{log2_output}: the modulus must be from 2^{} to \
-                 2^{most}",
-                self.output_bits,
-                self.output_bits.max(3)
-            ));
+            let what = format!("results of {} bits", self.output_bits);
+            let allowed = [self.output_bits.max(3), most];
+            return error::mismatch(Mismatch::modulus(what, log2_output, allowed));
         }
         Ok(())
     }
 }
 
 fn check_bits(input_bits: u32, output_bits: u32) -> Result<()> {
-    if !(1..=14).contains(&input_bits) || !(1..=29).contains(&output_bits) {
-        return error::mismatch(format!(
-            "a function of {input_bits} to {output_bits} bits: they must be from 1 to 14 and from \
-             1 to 29"
-        ));
+    for (side, bits, most) in [("input", input_bits, 14), ("output", output_bits, 29)] {
+        if !(1..=most).contains(&bits) {
+            let what = format!("the number of {side} bits of a function");
+            return error::mismatch(Mismatch::range(what, bits, [1, most]));
+        }
     }
     Ok(())
 }
@@ -277,11 +272,10 @@ impl ServerKey {
         log2_output: u32,
     ) -> Result<B> {
         if functions.len() != a.ciphertexts() {
-            return error::mismatch(format!(
-                "{} functions for {} ciphertexts",
-                functions.len(),
-                a.ciphertexts()
-            ));
+            let count = a.ciphertexts();
+            let (what, allowed) =
+                (format!("functions for {count} ciphertexts"), Counts::Exactly(count));
+            return error::mismatch(Mismatch::count(what, functions.len(), allowed));
         }
         let load = |f| self.load_function(f, a.log2_modulus(), log2_output);
         let loaded = functions.iter().map(load).collect::<Result<Vec<_>>>()?;
@@ -410,10 +404,10 @@ mod tests {
             FunctionKind::Negacyclic { constant: 1 }
         );
         for (function, text) in [
-            (Function::new(0, 1, |m| m), "0 to 1 bits"),
-            (Function::new(3, 2, |m| m), "maps 4 to 4"),
+            (Function::new(0, 1, |m| m), "input bits of a function is 0"),
+            (Function::new(3, 2, |m| m), "what the table maps 4 to is 4"),
             (Function::from_values(2, vec![1, 2, 3]), "3 values"),
-            (Function::from_values(30, vec![1, 2]), "1 to 30 bits"),
+            (Function::from_values(30, vec![1, 2]), "output bits of a function is 30"),
         ] {
             let message = function.expect_err("must be refused").to_string();
             assert!(message.contains(text), "{message}");

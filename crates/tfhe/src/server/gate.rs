@@ -1,6 +1,7 @@
 //! Two-input gates: which window of phases is true.
 
 use girih_backend::BootstrapShape;
+use girih_rlwe::Mismatch;
 
 /// A gate of two bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,11 +98,9 @@ impl std::str::FromStr for Gate {
 
     fn from_str(name: &str) -> crate::Result<Self> {
         let found = Self::ALL.into_iter().find(|g| g.to_string().eq_ignore_ascii_case(name));
-        found.ok_or_else(|| {
-            crate::Error::Mismatch(format!(
-                "no gate `{name}`; there are nand, and, or, nor, xor, xnor"
-            ))
-        })
+        let known = "nand, and, or, nor, xor, xnor";
+        let unknown = || Mismatch::Name { what: "gate", found: name.into(), known };
+        Ok(found.ok_or_else(unknown)?)
     }
 }
 

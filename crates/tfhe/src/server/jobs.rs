@@ -4,6 +4,7 @@
 use super::{DeviceCiphertexts, Gate, ServerKey, centred, gate};
 use crate::{Result, error};
 use girih_backend::{BootstrapJob, Combination, Operand};
+use girih_rlwe::Mismatch;
 
 impl ServerKey {
     /// Index of a gate's test polynomial on the device, for [`ServerKey::bit_job`];
@@ -51,7 +52,7 @@ impl ServerKey {
     /// [`Error::Mismatch`](crate::Error::Mismatch).
     pub fn check_owner(&self, ciphertexts: &DeviceCiphertexts) -> Result<()> {
         if !ciphertexts.is_in(&self.store) {
-            return error::mismatch("these ciphertexts live with another server key");
+            return error::mismatch(Mismatch::Server { what: "these ciphertexts" });
         }
         Ok(())
     }

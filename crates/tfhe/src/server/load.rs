@@ -7,6 +7,7 @@ use super::table_cache::TableCache;
 use crate::compression::Merger;
 use crate::{EvaluationKeys, KeyId, NoiseModel, ParameterSet, Result, error};
 use girih_backend::{Backend, Engine, KeySource, LoadOptions, LoadRequest, Progress};
+use girih_rlwe::Mismatch;
 use std::sync::Arc;
 
 impl ServerKey {
@@ -42,11 +43,11 @@ impl ServerKey {
         progress: &dyn Progress,
     ) -> Result<Self> {
         if keys.shape() != set.shape() {
-            return error::mismatch(format!(
-                "keys of the shape {:?} for {set}, which has {:?}",
-                keys.shape(),
-                set.shape()
-            ));
+            return error::mismatch(Mismatch::Form {
+                what: format!("keys for {set}"),
+                found: format!("of the shape {:?}", keys.shape()),
+                expected: format!("the set has {:?}", set.shape()),
+            });
         }
         let engine = LoadRequest::new(keys).options(options).progress(progress).load(backend)?;
         Ok(Self::alone(set, id, engine))

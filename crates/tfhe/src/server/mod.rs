@@ -28,6 +28,7 @@ pub(crate) use batch::Words;
 use failure::Bound;
 use gate::OfOne;
 use girih_backend::{BootstrapJob, Combination, Engine, LinearJob, Operand, timeline};
+use girih_rlwe::{Counts, Mismatch};
 pub(crate) use rounding::{before_rounding, centred};
 use std::sync::Arc;
 use store::Store;
@@ -195,11 +196,10 @@ impl ServerKey {
     /// As [`ServerKey::gate`], and if there is not exactly one gate for each ciphertext.
     pub fn gates<B: Batch>(&self, gates: &[Gate], a: &B, b: &B) -> Result<B> {
         if gates.len() != a.ciphertexts() {
-            return error::mismatch(format!(
-                "{} gates for {} ciphertexts",
-                gates.len(),
-                a.ciphertexts()
-            ));
+            let count = a.ciphertexts();
+            let (what, allowed) =
+                (format!("gates for {count} ciphertexts"), Counts::Exactly(count));
+            return error::mismatch(Mismatch::count(what, gates.len(), allowed));
         }
         self.check_width("a gate", &[a, b], BITS)?;
         B::run(self, &[a, b], self.log2_q(), &|inputs, offset| {
@@ -306,14 +306,14 @@ impl ServerKey {
         weights: &[i32],
         table: &LookUpTable,
     ) -> Result<B> {
-        if inputs.len() != weights.len() || !(1..=Combination::MAX_OPERANDS).contains(&inputs.len())
-        {
-            return error::mismatch(format!(
-                "{} inputs and {} weights: there must be 1 to {} of each",
-                inputs.len(),
-                weights.len(),
-                Combination::MAX_OPERANDS
-            ));
+        let (count, most) = (inputs.len(), Combination::MAX_OPERANDS);
+        if !(1..=most).contains(&count) {
+            let allowed = Counts::Between(1, most);
+            return error::mismatch(Mismatch::count("inputs of a look-up", count, allowed));
+        }
+        if weights.len() != count {
+            let (what, allowed) = (format!("weights for {count} inputs"), Counts::Exactly(count));
+            return error::mismatch(Mismatch::count(what, weights.len(), allowed));
         }
         let loaded = self.load_slots(std::slice::from_ref(table))?;
         table.check_inputs(self, inputs)?;
@@ -360,7 +360,9 @@ impl ServerKey {
     ) -> Result<B> {
         let wanted = a.ciphertexts() * per_ciphertext;
         if tables.len() != wanted {
-            return error::mismatch(format!("{} tables for {wanted} {what}", tables.len()));
+            let what = format!("tables for {wanted} {what}");
+            let allowed = Counts::Exactly(wanted);
+            return error::mismatch(Mismatch::count(what, tables.len(), allowed));
         }
         tables.iter().try_for_each(|table| table.check_inputs(self, &[a]))?;
         let loaded = tables

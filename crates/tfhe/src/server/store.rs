@@ -2,6 +2,7 @@
 
 use crate::{KeyId, ParameterSet, Result, error};
 use girih_backend::Engine;
+use girih_rlwe::{Counts, Mismatch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -73,9 +74,9 @@ impl DeviceCiphertexts {
         count: usize,
     ) -> Result<Self> {
         let Ok(len @ 1..) = u32::try_from(count) else {
-            return error::mismatch(format!(
-                "{count} ciphertexts: a batch on the device has from 1 to 2^32 - 1"
-            ));
+            let allowed = Counts::Between(1, u32::MAX as usize);
+            let what = "ciphertexts of a batch on the device";
+            return error::mismatch(Mismatch::count(what, count, allowed));
         };
         let mut places = store.0.lock().unwrap_or_else(PoisonError::into_inner);
         let first = match places.take(len) {
@@ -85,9 +86,9 @@ impl DeviceCiphertexts {
                 // copied for each batch.
                 let capacity = places.capacity;
                 let Some(grown) = capacity.checked_add(len.max(capacity / 2)) else {
-                    return error::mismatch(format!(
-                        "{capacity} ciphertexts on the device and {len} more are over 2^32"
-                    ));
+                    let what = format!("more ciphertexts beside {capacity} on the device");
+                    let allowed = Counts::UpTo((u32::MAX - capacity) as usize);
+                    return error::mismatch(Mismatch::count(what, len as usize, allowed));
                 };
                 engine.reserve(grown as usize)?;
                 places.capacity = grown;
@@ -115,9 +116,8 @@ impl DeviceCiphertexts {
     /// [`Error::Mismatch`](crate::Error::Mismatch) unless it is a number from 0 on.
     pub fn with_variance(self, variance: f64) -> Result<Self> {
         if !(variance.is_finite() && variance >= 0.0) {
-            return error::mismatch(format!(
-                "a variance of {variance}: it must be a number from 0 on"
-            ));
+            let rule = "it must be a number from 0 on";
+            return error::mismatch(Mismatch::real("a variance", variance, rule));
         }
         Ok(self.noisy(variance))
     }

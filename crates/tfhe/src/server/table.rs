@@ -5,6 +5,7 @@ use crate::ciphertext::padded_modulus;
 use crate::{ParameterSet, Result, error};
 use girih_backend::{BootstrapShape, Operand, SecretKind};
 use girih_ring::switch::mod_switch;
+use girih_rlwe::{Counts, Mismatch};
 
 /// Any function from messages of `input_bits` bits to messages of `output_bits` bits, evaluated by
 /// one bootstrapping.
@@ -22,10 +23,10 @@ pub struct LookUpTable {
 /// Refuses a table of which a value does not fit `output_bits` bits.
 pub(super) fn check_values(values: &[u64], output_bits: u32) -> Result<()> {
     match values.iter().position(|v| v >> output_bits != 0) {
-        Some(m) => error::mismatch(format!(
-            "the table maps {m} to {}, which does not fit {output_bits} bits",
-            values[m]
-        )),
+        Some(m) => {
+            let what = format!("what the table maps {m} to");
+            error::mismatch(Mismatch::range(what, values[m], [0, (1u64 << output_bits) - 1]))
+        }
         None => Ok(()),
     }
 }
@@ -49,11 +50,10 @@ impl LookUpTable {
         output_bits: u32,
         f: impl Fn(u64) -> u64,
     ) -> Result<Self> {
-        for bits in [input_bits, output_bits] {
+        for (side, bits) in [("input", input_bits), ("output", output_bits)] {
             if !(1..=11).contains(&bits) {
-                return error::mismatch(format!(
-                    "a table of {input_bits} to {output_bits} bits: both must be from 1 to 11"
-                ));
+                let what = format!("the number of {side} bits of a table");
+                return error::mismatch(Mismatch::range(what, bits, [1, 11]));
             }
         }
         let values: Vec<u64> = (0..1 << input_bits).map(f).collect();
@@ -158,12 +158,10 @@ impl ServerKey {
     /// As [`ServerKey::apply`], and unless there are r tables of as many input bits.
     pub fn apply_slots<B: Batch>(&self, a: &B, tables: &[LookUpTable]) -> Result<B> {
         if tables.len() != self.set.packing() {
-            return error::mismatch(format!(
-                "{} tables for the {} slots of a ciphertext of {}",
-                tables.len(),
-                self.set.packing(),
-                self.set
-            ));
+            let packing = self.set.packing();
+            let what = format!("tables for the {packing} slots of a ciphertext of {}", self.set);
+            let allowed = Counts::Exactly(packing);
+            return error::mismatch(Mismatch::count(what, tables.len(), allowed));
         }
         let loaded = self.load_slots(tables)?;
         tables.iter().try_for_each(|table| table.check_inputs(self, &[a]))?;
@@ -197,10 +195,13 @@ impl ServerKey {
     /// Loads the tables of the slots of a ciphertext, or the one that serves them all.
     pub(super) fn load_slots(&self, tables: &[LookUpTable]) -> Result<LoadedTables> {
         let shift = tables[0].shift(&self.set)?;
-        if tables.iter().any(|t| t.input_bits() != tables[0].input_bits()) {
-            return error::mismatch(
-                "tables for slots of one ciphertext must take inputs of the same number of bits",
-            );
+        let bits = tables[0].input_bits();
+        if let Some(other) = tables.iter().find(|t| t.input_bits() != bits) {
+            return error::mismatch(Mismatch::unlike(
+                format!("a table that takes inputs of {bits} bits"),
+                format!("one of {} bits", other.input_bits()),
+                "tables for slots of one ciphertext must take the same number of bits",
+            ));
         }
         let mut polynomials: Vec<u64> =
             tables.iter().flat_map(|t| t.test_polynomial(self.set.shape())).collect();

@@ -2,10 +2,9 @@
 
 use super::{TORUS_DROPPED, centre};
 use crate::memory::out_of_memory;
-use girih_backend::{BackendError, KeySource, Progress, Result, SecretKind};
+use girih_backend::{BackendError, KeySource, Progress, Result, SecretKind, Units};
 use girih_ring::fft::{Buffer, Fft};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `[step][vector of frequencies][column][row][plane]`, complex vectors.
 ///
@@ -35,7 +34,7 @@ impl FourierKey {
         };
         let doubles = shape.steps() * block;
         let mut data = Buffer::new(doubles).ok_or_else(|| refuse(doubles))?;
-        let done = AtomicUsize::new(0);
+        let steps = Units::new(progress, "transforming the bootstrapping key", shape.steps());
         data.par_chunks_exact_mut(block).enumerate().try_for_each_init(
             || {
                 (
@@ -45,6 +44,10 @@ impl FourierKey {
                 )
             },
             |(coefficients, transformed, polynomial), (index, out)| {
+                // A report that unwinds ends the work: threads begin no other step.
+                if steps.is_over() {
+                    return Ok(());
+                }
                 let transformed =
                     transformed.as_mut().ok_or_else(|| refuse(shape.polynomial_size))?;
                 keys.bootstrapping_block(index, coefficients);
@@ -74,11 +77,7 @@ impl FourierKey {
                         }
                     }
                 }
-                progress.report(
-                    "transforming the bootstrapping key",
-                    done.fetch_add(1, Ordering::Relaxed) + 1,
-                    shape.steps(),
-                );
+                steps.done();
                 Ok::<(), BackendError>(())
             },
         )?;

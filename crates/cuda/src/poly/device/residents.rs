@@ -7,15 +7,10 @@ use crate::poly::limbs::Resident;
 use crate::poly::masks;
 use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::Queue;
-use girih_backend::poly::{ResidentId, ResidentSource};
+use girih_backend::poly::{ResidentId, ResidentSource, flow};
 use girih_backend::{BackendError, Preparation, Progress, preparing};
 use girih_ring::{Modulus, Shoup};
 use rayon::prelude::*;
-use std::sync::mpsc::{channel, sync_channel};
-
-/// Words of resident polynomials that the host makes at once: enough for every thread, however
-/// short limbs are, few enough for its memory. Rings of tests are small, and take many turns too.
-const WORDS_AT_ONCE: usize = if cfg!(feature = "emulation") { 16 << 10 } else { 16 << 20 };
 
 /// Bytes that are written in the queue of programs itself, which is quicker for a few.
 const LITTLE_BYTES: usize = 64 << 10;
@@ -28,19 +23,6 @@ struct Made {
     prime: u16,
     words: usize,
     address: u64,
-}
-
-/// The first of them that are made at once, which leave `rest`.
-fn at_once<'a>(rest: &mut &'a [Made]) -> Option<&'a [Made]> {
-    let mut words = 0;
-    let more = |limb: &&Made| {
-        words += limb.words;
-        words <= WORDS_AT_ONCE
-    };
-    let count = rest.iter().take_while(more).count().max(1).min(rest.len());
-    let some;
-    (some, *rest) = rest.split_at(count);
-    (!some.is_empty()).then_some(some)
 }
 
 /// Polynomials that are loaded: where they lie, and who writes their limbs.
@@ -62,9 +44,8 @@ impl CudaPoly {
     }
 
     /// Makes limbs on all threads, one after the other in `words`.
-    fn make(&self, source: &dyn ResidentSource, limbs: &[Made], words: &mut Vec<u32>) {
-        words.resize(limbs.iter().map(|limb| limb.words).sum(), 0);
-        let mut rest = words.as_mut_slice();
+    fn make(&self, source: &dyn ResidentSource, limbs: &[Made], words: &mut [u32]) {
+        let mut rest = words;
         let mut parts = Vec::with_capacity(limbs.len());
         for limb in limbs {
             let (part, others) = rest.split_at_mut(limb.words);
@@ -93,50 +74,6 @@ impl CudaPoly {
             first += len;
         }
         self.machine.wait(PROGRAMS, self.machine.mark(Queue::UPLOADS)?)
-    }
-
-    /// Makes limbs on all threads, and uploads a lot of them while the next is made. `report` hears
-    /// how many of each lot were made.
-    fn flow(
-        &self,
-        source: &dyn ResidentSource,
-        made: &[Made],
-        mut report: impl FnMut(usize),
-    ) -> Result<(), BackendError> {
-        let mut rest = made;
-        let Some(first) = at_once(&mut rest) else { return Ok(()) };
-        let mut words = Vec::new();
-        self.make(source, first, &mut words);
-        if rest.is_empty() {
-            self.send(first, &words)?;
-            report(first.len());
-            return Ok(());
-        }
-        // Two lots are in memory at most: one that is made, and one that is uploaded.
-        let (full, lots) = sync_channel::<(&[Made], Vec<u32>)>(0);
-        let (sent, empty) = channel();
-        std::thread::scope(|scope| {
-            let upload = move || -> Result<(), BackendError> {
-                for (limbs, words) in lots {
-                    self.send(limbs, &words)?;
-                    // Nobody waits for the last ones.
-                    let _ = sent.send(words);
-                }
-                Ok(())
-            };
-            let uploads = scope.spawn(upload);
-            let (mut some, mut spare) = (first, Some(Vec::new()));
-            // Where an upload fails, nobody takes the next lot.
-            while full.send((some, words)).is_ok() {
-                report(some.len());
-                let Some(next) = at_once(&mut rest) else { break };
-                let Some(free) = spare.take().or_else(|| empty.recv().ok()) else { break };
-                (some, words) = (next, free);
-                self.make(source, some, &mut words);
-            }
-            drop(full);
-            uploads.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
     }
 
     /// Expands the limbs that have these records.
@@ -205,10 +142,19 @@ impl CudaPoly {
         // The device expands its share while the host makes the rest.
         let mut done = expanded.len();
         let result = placed.and_then(|()| self.expand(&expanded)).and_then(|()| {
-            self.flow(source, &made, |limbs| {
-                done += limbs;
-                progress.report(source.what(), done, total);
-            })
+            let make = |limbs: &[Made], words: &mut [u32]| self.make(source, limbs, words);
+            let send = |limbs: &[Made], words: &[u32]| self.send(limbs, words);
+            flow(
+                &made,
+                self.knobs.resident_words,
+                |limb| limb.words,
+                make,
+                send,
+                |limbs| {
+                    done += limbs;
+                    progress.report(source.what(), done, total);
+                },
+            )
         });
         self.machine.take_notes().iter().for_each(|note| progress.note(note));
         if result.is_ok() && !expanded.is_empty() {

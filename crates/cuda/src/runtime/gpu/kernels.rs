@@ -49,7 +49,7 @@ impl Gpu {
     pub(super) fn load_kernels(&self, source: &Source) -> Result<Vec<Kernel>> {
         let note = |text| self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text);
         let cubin = compile(source, self.facts.capability, note).map_err(|e| match e {
-            CompileError::NoCompiler => BackendError::Unsupported {
+            CompileError::NoCompiler(_) => BackendError::Unsupported {
                 device: self.id.clone(),
                 what: "any kernel".into(),
                 why: e.to_string(),

@@ -68,7 +68,7 @@ fn what_is_no_phase_is_refused_in_words() {
     let table = Table::new(16, |m| m).expect("a table");
     let said = |result: Result<Phases>| result.expect_err("refused").to_string();
     let error = said(server.phases(&x, 1));
-    assert!(error.contains("modulo 1: from 2 to 4096"), "{error}");
+    assert!(error.contains("is 1, and must be from 2 to 4096"), "{error}");
     let far = Wires { deviation: 0.02, ..x.clone() };
     let error = said(server.phases(&far, 16));
     assert!(error.contains("of a step, and 0.036 is enough: look them up before"), "{error}");
@@ -76,9 +76,9 @@ fn what_is_no_phase_is_refused_in_words() {
     let phases = server.phases(&x, 16).expect("small errors");
     let host: Vec<Ciphertext> = server.ckks.download(phases.ciphertexts()).expect("of this one");
     let error = said(server.upload_phases(&host, 0, 1e-4, 0.0));
-    assert!(error.contains("numbers: 0, and a ciphertext of"), "{error}");
+    assert!(error.contains("no numbers in a ciphertext of"), "{error}");
     let error = said(server.upload_phases(&host, 3, f64::NAN, 0.0));
-    assert!(error.contains("an error of NaN turns"), "{error}");
+    assert!(error.contains("an error, in turns, is NaN"), "{error}");
     let wires = server.ckks.download(x.ciphertexts()).expect("of this one");
     let error = said(server.upload_phases(&wires, 3, 1e-4, 0.0));
     assert!(error.contains("level 2") && error.contains("they stand at level 0"), "{error}");

@@ -1,9 +1,9 @@
 //! Operations that say whether their result is right, and ones on a known number.
 
 use super::{FheInt, FheUint};
+use crate::Error;
 use crate::Result;
 use crate::engine::{Argument, Engine};
-use crate::error::mismatch;
 use crate::operation::Operation;
 use crate::types::{FheBool, I256, Integer, Other, U256};
 
@@ -50,8 +50,7 @@ macro_rules! checked {
             /// not by 0, and not of the lowest signed number by -1.
             ///
             /// # Errors
-            /// As for `add`, and [`Error::Mismatch`](crate::Error::Mismatch) for the known divisor
-            /// 0.
+            /// As for `add`, and [`Error::DivisionByZero`] for the known divisor 0.
             pub fn checked_div_rem<'a>(
                 &self,
                 other: impl Into<Other<'a, Self>>,
@@ -67,7 +66,7 @@ macro_rules! checked {
             fn is_divisor(&self, other: &Other<'_, Self>) -> Result<FheBool<E>> {
                 match other {
                     Other::Array(other) => other.not_equal($zero),
-                    Other::Plain($known::ZERO) => mismatch("the divisor is the known number 0"),
+                    Other::Plain($known::ZERO) => Err(Error::DivisionByZero),
                     // True of all elements, without a look-up.
                     Other::Plain(_) => self.equal(self),
                 }

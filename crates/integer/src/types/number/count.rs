@@ -9,7 +9,11 @@ use crate::types::{FheBool, Integer};
 macro_rules! count {
     ($name:ident, $signed:literal, $zero:literal) => {
         impl<const BITS: u32, E: Engine> $name<BITS, E> {
-            fn count(&self, which: Count) -> Result<FheUint<32, E>> {
+            /// How many bits of a kind there are: what the methods below do, each by its name.
+            ///
+            /// # Errors
+            /// Failures of the device.
+            pub fn count(&self, which: Count) -> Result<FheUint<32, E>> {
                 let operation = Operation::Count(which, FheUint::<32, E>::digits());
                 Ok(FheUint::wrap(self.0.run(operation, $signed, &[])?))
             }

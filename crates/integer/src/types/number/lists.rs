@@ -6,6 +6,7 @@ use crate::engine::{Argument, Engine};
 use crate::error::mismatch;
 use crate::operation::Operation;
 use crate::types::{FheBool, I256, Integer, U256};
+use girih_rlwe::{Counts, Mismatch};
 
 macro_rules! lists {
     ($name:ident, $known:ident, $plain:ident, $signed:literal) => {
@@ -18,7 +19,7 @@ macro_rules! lists {
             /// length or of two servers, and failures of the device.
             pub fn sum(arrays: &[&Self]) -> Result<Self> {
                 let Some((first, rest)) = arrays.split_first() else {
-                    return mismatch("a sum of no arrays: there must be at least one");
+                    return mismatch(Mismatch::empty("arrays of a sum"));
                 };
                 if arrays.len() > E::MOST_TERMS {
                     let parts = arrays.chunks(E::MOST_TERMS).map(Self::sum);
@@ -65,7 +66,7 @@ macro_rules! lists {
             /// failures of the device.
             pub fn is_in<P: Copy + Into<$known>>(&self, values: &[P]) -> Result<FheBool<E>> {
                 if values.is_empty() {
-                    return mismatch("a list of no numbers: there must be at least one");
+                    return mismatch(Mismatch::empty("numbers of a list"));
                 }
                 let values = values.iter().map(|&v| Self::known(v.into()));
                 let values = values.collect::<Result<Vec<_>>>()?;
@@ -94,12 +95,13 @@ macro_rules! lists {
                 table: &[($known, $known)],
             ) -> Result<($name<TO, E>, FheBool<E>)> {
                 if table.is_empty() {
-                    return mismatch("a table of no numbers: there must be at least one");
+                    return mismatch(Mismatch::empty("numbers of a table"));
                 }
                 let mut known: Vec<$known> = table.iter().map(|entry| entry.0).collect();
                 known.sort_unstable();
                 if let Some(twice) = known.windows(2).find(|pair| pair[0] == pair[1]) {
-                    return mismatch(format!("the table has the number {} twice", twice[0]));
+                    let what = format!("entries for the number {} of a table", twice[0]);
+                    return mismatch(Mismatch::count(what, 2, Counts::Exactly(1)));
                 }
                 let mut entries = Vec::with_capacity(2 * table.len());
                 for &(number, beside) in table {

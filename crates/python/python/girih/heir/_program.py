@@ -94,14 +94,17 @@ class Program:
     def keys(self, client: ckks.ClientKey, *, progress: Any = None) -> ckks.EvaluationKeys:
         """The evaluation keys that the program needs, which are public."""
         self._check_key(client)
-        return client.evaluation_keys(
-            multiplication=self._trace.multiplies,
-            rotations={by: self.levels - used for by, used in self._trace.rotations.items()},
-            conjugation=self.bootstraps,
-            bootstrapping=self.slots if self.bootstraps else None,
-            level=self.levels,
-            progress=progress,
-        )
+        return client.evaluation_keys(**self._wanted(), progress=progress)
+
+    def _wanted(self) -> dict[str, Any]:
+        """What the keys are for."""
+        return {
+            "multiplication": self._trace.multiplies,
+            "rotations": {by: self.levels - used for by, used in self._trace.rotations.items()},
+            "conjugation": self.bootstraps,
+            "bootstrapping": self.slots if self.bootstraps else None,
+            "level": self.levels,
+        }
 
     def encrypt(self, client: ckks.ClientKey, *inputs: ArrayLike) -> list[ckks.Ciphertexts]:
         """Encrypts the arrays that the program takes encrypted, none of whose numbers may exceed
@@ -131,9 +134,14 @@ class Program:
     # The server
 
     def server(
-        self, keys: ckks.EvaluationKeys, device: str | None = None, *, progress: Any = None
+        self, keys: ckks.EvaluationKeys | ckks.ClientKey, device: str | None = None, *,
+        progress: Any = None,
     ) -> ckks.ServerKey:
-        """The client's keys on a device."""
+        """The client's keys on a device. Of a client key they are made while they are loaded, for
+        who computes on data of their own."""  # fmt: skip
+        if isinstance(keys, ckks.ClientKey):
+            self._check_key(keys)
+            return keys.server_key(device, **self._wanted(), progress=progress)
         if not isinstance(keys, ckks.EvaluationKeys):
             raise TypeError(f"girih.ckks.EvaluationKeys are needed, not {type(keys).__name__}")
         self._check_set(keys.parameters, "keys")

@@ -56,13 +56,16 @@ class ClientPart:
         """The evaluation keys that the model needs, which are public: for its rotations, each up
         to the level where it is used, for products, and for bootstrappings."""
         self._check_key(client)
-        return client.evaluation_keys(
-            rotations=self.rotations,
-            conjugation=self.bootstraps,
-            bootstrapping=self.slots if self.bootstraps else None,
-            level=self.key_level,
-            progress=progress,
-        )
+        return client.evaluation_keys(**self._wanted(), progress=progress)
+
+    def _wanted(self) -> dict[str, Any]:
+        """What the keys are for, as `evaluation_keys` of a client key takes it."""
+        return {
+            "rotations": self.rotations,
+            "conjugation": self.bootstraps,
+            "bootstrapping": self.slots if self.bootstraps else None,
+            "level": self.key_level,
+        }
 
     def _check_key(self, client: ckks.ClientKey) -> None:
         if not isinstance(client, ckks.ClientKey):

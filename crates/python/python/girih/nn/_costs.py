@@ -130,11 +130,10 @@ class _Clock:
             set.slots, {by: np.full(set.slots, 0.05) for by in range(_DIAGONALS)}
         )
         rotations = sorted({1, *self._map.rotations()})
-        keys = client.evaluation_keys(
-            rotations=rotations, conjugation=set.bootstraps,
-            bootstrapping=set.slots if set.bootstraps else None,
+        self.server = client.server_key(
+            device, rotations=rotations, conjugation=set.bootstraps,
+            bootstrapping=set.slots if set.bootstraps else None, may_wrap=True,
         )  # fmt: skip
-        self.server = ckks.ServerKey(keys, device, may_wrap=True)
         self._client = client
 
     def seconds(self, function: Callable[..., ckks.Ciphertexts], level: int, count: int) -> float:

@@ -112,10 +112,18 @@ class Model:
     # The server
 
     def server(
-        self, keys: ckks.EvaluationKeys, device: str | None = None, *, progress: Any = None
+        self, keys: ckks.EvaluationKeys | ckks.ClientKey, device: str | None = None, *,
+        progress: Any = None,
     ) -> ckks.ServerKey:
         """The client's keys on a device, as models want them: ranges are those of the calibration,
-        where bounds of any weights and inputs would refuse sums that stay small."""
+        where bounds of any weights and inputs would refuse sums that stay small.
+
+        Of a client key they are made while they are loaded, for who computes on data of their own.
+        """  # fmt: skip
+        if isinstance(keys, ckks.ClientKey):
+            self.client._check_key(keys)
+            wanted = self.client._wanted()
+            return keys.server_key(device, **wanted, may_wrap=True, progress=progress)
         if not isinstance(keys, ckks.EvaluationKeys):
             raise TypeError(f"girih.ckks.EvaluationKeys are needed, not {type(keys).__name__}")
         if keys.parameters != self.parameters:
@@ -136,8 +144,12 @@ class Model:
             made = Prepared(server, self.program, self.placed, part.rows, part.slots)
             self._prepared[:] = [made]
 
-    def run(self, server: ckks.ServerKey, encrypted: ckks.Ciphertexts) -> ckks.Ciphertexts:
-        """Computes the model of encrypted inputs: what `decrypt` reads."""
+    def run(
+        self, server: ckks.ServerKey, encrypted: ckks.Ciphertexts, *, progress: Any = None
+    ) -> ckks.Ciphertexts:
+        """Computes the model of encrypted inputs: what `decrypt` reads. `progress` hears of its
+        steps, all of which are counted before the first; a GPU may still be at those that are
+        done."""
         if not isinstance(encrypted, ckks.Ciphertexts):
             raise TypeError(f"girih.ckks.Ciphertexts are needed, not {type(encrypted).__name__}")
         self.prepare(server)
@@ -152,7 +164,7 @@ class Model:
         if encrypted.device is None:
             encrypted = server.upload(encrypted)
         parts = [encrypted[:, at] for at in range(part.parts)] if part.parts > 1 else [encrypted]
-        return self._prepared[0].run(parts)
+        return self._prepared[0].run(parts, progress)
 
     # In the clear
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import ckks, errors
+from ..progress import _listener
 from ._levels import Placed
 from ._places import Packed
 from ._sparse import Floats
@@ -176,14 +177,20 @@ class Prepared:
 
         return transform
 
-    def run(self, encrypted: list[ckks.Ciphertexts]) -> ckks.Ciphertexts:
-        """The result of all parts of the input."""
+    def run(self, encrypted: list[ckks.Ciphertexts], progress: Any = None) -> ckks.Ciphertexts:
+        """The result of all parts of the input. `progress` hears of steps, how many there are
+        before the first."""
+        heard, total = _listener(progress), len(self._steps)
+        if heard is not None:
+            heard("steps of the model", 0, total)
         values: dict[tuple[int, int], Any] = {(0, at): x for at, x in enumerate(encrypted)}
         last = {s: i for i, (_, read, _) in enumerate(self._steps) for s in read}
         for i, (key, read, made) in enumerate(self._steps):
             found = self._recordings[key](*(values[s] for s in read))
             several = (found,) if isinstance(found, ckks.Ciphertexts) else found
             values.update(zip(made, several, strict=True))
+            if heard is not None:
+                heard("steps of the model", i + 1, total)
             values = {s: x for s, x in values.items() if last.get(s, -1) > i or s in made}
         result = values[len(self._program.stages) - 1, 0]
         if not isinstance(result, ckks.Ciphertexts):

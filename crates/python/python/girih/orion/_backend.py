@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .. import ckks, errors
-from ._values import Encrypted, Transform, Values, next_number, whole_multiple
+from ._graph import Node, Polynomial, Transform, Vector, node, number
+from ._values import Encrypted, Values, next_number
 
-_Change = Callable[[Encrypted], ckks.Ciphertexts]
+_Change = Callable[[Encrypted], Node]
 
 
 class Backend(Values):
@@ -22,102 +23,133 @@ class Backend(Values):
         """Rotations by powers of two are for sums, and compose all others."""
         self._keys.want_rotations(1 << i for i in range(self.slots.bit_length() - 1))
 
+    def settle(self) -> int:
+        """Waits until the device has all kernels that it keeps, where it begins with others while
+        these are compiled; how many it waited for. No function of Orion's."""
+        return self._keys.server.settle()
+
     def AddRotationKey(self, amount: int) -> None:
         self._keys.want_rotations([amount])
 
     # Operations that leave the level as it is
 
-    def _same_level(self, number: int, change: _Change, new: bool) -> int:
-        held = self._loaded(number)
-        with self._keys.server:
-            vector = change(held)
+    def _same_level(self, x: int, change: _Change, new: bool) -> int:
+        held = self._encrypted[x]
+        at = change(held)
         if new:
-            return self._add(vector, held.scale, held.pending)
-        held.vector = vector
-        return number
+            return self._add(at, held.scale, held.pending)
+        held.node = at
+        return x
 
     def Negate(self, x: int) -> int:
-        return self._same_level(x, lambda held: -held.vector, True)
+        return self._same_level(x, lambda held: self._multiple(held.node, -1), True)
+
+    def _rotate(self, x: int, amount: int, new: bool) -> int:
+        by = int(amount) % self.slots
+        return self._same_level(
+            x, lambda held: node("rotate", (held.node,), by, "a rotation") if by else held.node, new
+        )
 
     def Rotate(self, x: int, amount: int) -> int:
-        return self._same_level(x, lambda held: held.vector.rotate(amount), False)
+        return self._rotate(x, amount, False)
 
     def RotateNew(self, x: int, amount: int) -> int:
-        return self._same_level(x, lambda held: held.vector.rotate(amount), True)
+        return self._rotate(x, amount, True)
+
+    def _plus(self, x: int, scalar: float, new: bool) -> int:
+        value = float(scalar)
+        return self._same_level(x, lambda held: node("plus", (held.node,), value, "a sum"), new)
 
     def AddScalar(self, x: int, scalar: float) -> int:
-        return self._same_level(x, lambda held: held.vector + scalar, False)
+        return self._plus(x, scalar, False)
 
     def AddScalarNew(self, x: int, scalar: float) -> int:
-        return self._same_level(x, lambda held: held.vector + scalar, True)
+        return self._plus(x, scalar, True)
 
     def SubScalar(self, x: int, scalar: float) -> int:
-        return self.AddScalar(x, -scalar)
+        return self._plus(x, -scalar, False)
 
     def SubScalarNew(self, x: int, scalar: float) -> int:
-        return self.AddScalarNew(x, -scalar)
+        return self._plus(x, -scalar, True)
 
     def MulScalarInt(self, x: int, scalar: int) -> int:
-        return self._same_level(x, lambda held: whole_multiple(held.vector, scalar), False)
+        return self._same_level(x, lambda held: self._multiple(held.node, int(scalar)), False)
 
     def MulScalarIntNew(self, x: int, scalar: int) -> int:
-        return self._same_level(x, lambda held: whole_multiple(held.vector, scalar), True)
+        return self._same_level(x, lambda held: self._multiple(held.node, int(scalar)), True)
+
+    def _plus_plain(self, x: int, vector: Vector, new: bool) -> int:
+        return self._same_level(
+            x, lambda held: node("plus_vector", (held.node,), vector, "a sum"), new
+        )
 
     def AddPlaintext(self, x: int, plain: int) -> int:
-        return self._same_level(x, lambda held: held.vector + self._plain[plain].values, False)
+        return self._plus_plain(x, self._plain[plain].vector, False)
 
     def AddPlaintextNew(self, x: int, plain: int) -> int:
-        return self._same_level(x, lambda held: held.vector + self._plain[plain].values, True)
+        return self._plus_plain(x, self._plain[plain].vector, True)
 
     def SubPlaintext(self, x: int, plain: int) -> int:
-        return self._same_level(x, lambda held: held.vector - self._plain[plain].values, False)
+        return self._plus_plain(x, self._plain[plain].vector.times(-1), False)
 
     def SubPlaintextNew(self, x: int, plain: int) -> int:
-        return self._same_level(x, lambda held: held.vector - self._plain[plain].values, True)
+        return self._plus_plain(x, self._plain[plain].vector.times(-1), True)
 
-    def _other(self, x: Encrypted, y: int) -> ckks.Ciphertexts:
-        other = self._loaded(y)
-        if x.pending != other.pending:
+    def _both(self, x: int, y: int, kind: str, new: bool) -> int:
+        other = self._encrypted[y]
+        if self._encrypted[x].pending != other.pending:
             why = "a sum of a product and of what is none: the product has to be rescaled (Rescale)"
             raise errors.MismatchError(why)
-        return other.vector
+        return self._same_level(
+            x, lambda held: node(kind, (held.node, other.node), None, "a sum"), new
+        )
 
     def AddCiphertext(self, x: int, y: int) -> int:
-        return self._same_level(x, lambda held: held.vector + self._other(held, y), False)
+        return self._both(x, y, "add", False)
 
     def AddCiphertextNew(self, x: int, y: int) -> int:
-        return self._same_level(x, lambda held: held.vector + self._other(held, y), True)
+        return self._both(x, y, "add", True)
 
     def SubCiphertext(self, x: int, y: int) -> int:
-        return self._same_level(x, lambda held: held.vector - self._other(held, y), False)
+        return self._both(x, y, "subtract", False)
 
     def SubCiphertextNew(self, x: int, y: int) -> int:
-        return self._same_level(x, lambda held: held.vector - self._other(held, y), True)
+        return self._both(x, y, "subtract", True)
 
     # Products, which Orion rescales
 
-    def _product(self, number: int, by: float, change: _Change, new: bool) -> int:
+    def _product(self, x: int, by: float, change: _Change, new: bool) -> int:
         """A product with something of scale `by`."""
-        held = self._rescaled(number, "a product")
-        with self._keys.server:
-            vector = change(held)
+        held = self._rescaled(x, "a product")
+        at = change(held)
         # Whole numbers cost no level.
-        pending = vector.level < held.vector.level
+        pending = at.level < held.level
         scale = int(held.scale * by) if pending else held.scale
         if new:
-            return self._add(vector, scale, pending)
-        held.vector, held.scale, held.pending = vector, scale, pending
-        return number
+            return self._add(at, scale, pending)
+        held.node, held.scale, held.pending = at, scale, pending
+        return x
+
+    def _times_scalar(self, x: int, scalar: float, new: bool) -> int:
+        value = number(scalar)
+        return self._product(
+            x, self._scale, lambda held: node("times", (held.node,), value, "a product"), new
+        )
 
     def MulScalarFloat(self, x: int, scalar: float) -> int:
-        return self._product(x, self._scale, lambda held: held.vector * scalar, False)
+        return self._times_scalar(x, scalar, False)
 
     def MulScalarFloatNew(self, x: int, scalar: float) -> int:
-        return self._product(x, self._scale, lambda held: held.vector * scalar, True)
+        return self._times_scalar(x, scalar, True)
 
     def _times_plain(self, x: int, plain: int, new: bool) -> int:
-        held = self._plain[plain]
-        return self._product(x, held.scale, lambda x: x.vector * held.values, new)
+        by = self._plain[plain]
+        return self._product(
+            x,
+            by.scale,
+            lambda held: node("times_vector", (held.node,), by.vector, "a product"),
+            new,
+        )
 
     def MulPlaintext(self, x: int, plain: int) -> int:
         return self._times_plain(x, plain, False)
@@ -127,7 +159,12 @@ class Backend(Values):
 
     def _times(self, x: int, y: int, new: bool) -> int:
         other = self._rescaled(y, "a product")
-        return self._product(x, other.scale, lambda held: held.vector * other.vector, new)
+        return self._product(
+            x,
+            other.scale,
+            lambda held: node("product", (held.node, other.node), None, "a product"),
+            new,
+        )
 
     def MulRelinCiphertext(self, x: int, y: int) -> int:
         return self._times(x, y, False)
@@ -145,29 +182,31 @@ class Backend(Values):
 
     def RescaleNew(self, x: int) -> int:
         held = self._encrypted[x]
-        return self.Rescale(self._add(held.vector, held.scale, held.pending))
+        return self.Rescale(self._add(held.node, held.scale, held.pending))
 
     # Polynomials
 
     def NewPolynomialEvaluator(self) -> None:
         """Servers evaluate polynomials."""
 
-    def _add_polynomial(self, polynomial: ckks.Polynomial) -> int:
-        number = next_number()
-        self._polynomials[number] = polynomial
-        return number
+    def _add_polynomial(self, coefficients: Sequence[float], is_chebyshev: bool) -> int:
+        listed = [float(c) for c in coefficients]
+        make = ckks.Polynomial.from_chebyshev if is_chebyshev else ckks.Polynomial.from_powers
+        found = next_number()
+        made = Polynomial(make(listed, (-1, 1)), tuple(listed), is_chebyshev)
+        self._polynomials[found] = made
+        return found
 
     def GenerateMonomial(self, coefficients: Sequence[float]) -> int:
-        return self._add_polynomial(ckks.Polynomial.from_powers(list(coefficients), (-1, 1)))
+        return self._add_polynomial(coefficients, False)
 
     def GenerateChebyshev(self, coefficients: Sequence[float]) -> int:
-        return self._add_polynomial(ckks.Polynomial.from_chebyshev(list(coefficients), (-1, 1)))
+        return self._add_polynomial(coefficients, True)
 
     def EvaluatePolynomial(self, x: int, polynomial: int, scale: int) -> int:
         held = self._rescaled(x, "a polynomial")
-        with self._keys.server:
-            vector = held.vector.polynomial(self._polynomials[polynomial])
-        return self._add(vector, int(scale))
+        value = self._polynomials[polynomial]
+        return self._add(node("polynomial", (held.node,), value, "a polynomial"), int(scale))
 
     def GenerateMinimaxSignCoeffs(
         self, degrees: Sequence[int], _precision: int, log_alpha: int, _log_error: int, _debug: int
@@ -198,9 +237,13 @@ class Backend(Values):
         by_index = {int(index): row for index, row in zip(indices, rows, strict=True)}
         # A map of zeros is none.
         made = ckks.LinearMap(self.slots, by_index) if rows.any() else None
-        number = next_number()
-        self._transforms[number] = Transform(made, int(level))
-        return number
+        reads = np.zeros(self.slots, bool)
+        for index, row in by_index.items():
+            reads |= np.roll(row != 0, index)
+        found = next_number()
+        amounts = tuple(sorted(by for by, row in by_index.items() if row.any()))
+        self._transforms[found] = Transform(made, int(level), amounts, reads)
+        return found
 
     def DeleteLinearTransform(self, transform: int) -> None:
         self._transforms.pop(int(transform), None)
@@ -215,16 +258,9 @@ class Backend(Values):
 
     def EvaluateLinearTransform(self, transform: int, x: int) -> int:
         held, made = self._rescaled(x, "a linear transform"), self._transforms[int(transform)]
-        server = self._keys.server
-        with server:
-            vector = held.vector
-            if vector.level > made.level:
-                vector = vector.adjust(made.level)
-            if made.map is None:
-                result = (vector * 0).adjust(vector.level - 1)
-            else:
-                result = made.run(server, vector)
-        return self._add(result, held.scale * self._scale, True)
+        kind = "zero" if made.map is None else "map"
+        at = node(kind, (held.node,), made, "a linear transform")
+        return self._add(at, held.scale * self._scale, True)
 
     # Bootstrapping
 
@@ -234,11 +270,9 @@ class Backend(Values):
 
     def Bootstrap(self, x: int, _slots: int) -> int:
         held = self._rescaled(x, "a bootstrapping")
-        with self._keys.server:
-            vector = held.vector.bootstrap(real=True)
-            if vector.level > self._top:
-                vector = vector.adjust(self._top)
-        return self._add(vector, self._scale)
+        if not self._keys.bootstraps:
+            raise errors.MissingKeyError("a bootstrapping: NewBootstrapper asks for its keys")
+        return self._add(Node("bootstrap", (held.node,), None, self._top), self._scale)
 
     def DeleteBootstrappers(self) -> None:
         """Their keys lie with the others."""

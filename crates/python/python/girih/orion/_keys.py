@@ -35,7 +35,8 @@ class Keys:
 
     def set_client(self, client: ckks.ClientKey) -> None:
         """Takes another secret key, under which nothing made before can be used."""
-        self._client, self._server = client, None
+        self._unload()
+        self._client = client
 
     def want_rotations(self, rotations: Iterable[int]) -> None:
         """Asks for rotations to the left."""
@@ -57,6 +58,11 @@ class Keys:
             self._bootstraps = True
             self._unload()
 
+    @property
+    def bootstraps(self) -> bool:
+        """Whether bootstrappings were asked for."""
+        return self._bootstraps
+
     def _unload(self) -> None:
         if self._server is not None:
             self._moved()
@@ -66,13 +72,13 @@ class Keys:
     def server(self) -> ckks.ServerKey:
         """All keys on the device."""
         if self._server is None:
-            keys = self.client.evaluation_keys(
-                rotations=sorted(self._rotations),
-                bootstrapping=self.parameters.slots if self._bootstraps else None,
-                level=self._level,
-            )
             # Orion declares no bounds of values, and composes no rotations itself.
-            self._server = ckks.ServerKey(
-                keys, self._device, may_wrap=True, compose_rotations=True
+            self._server = self.client.server_key(
+                self._device,
+                rotations=dict.fromkeys(sorted(self._rotations), self._level),
+                bootstrapping=self.parameters.slots if self._bootstraps else None,
+                level=None if self._bootstraps else self._level,
+                may_wrap=True,
+                compose_rotations=True,
             )
         return self._server

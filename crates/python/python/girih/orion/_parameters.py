@@ -6,6 +6,10 @@ from typing import Any
 
 from .. import _sets, ckks, errors
 
+#: Sets that are tried first, by log2 of the scale: they are as precise whatever the slots are, so
+#: that values can be bootstrapped wherever they are small.
+_FIRST = {40: ["CKKS_D40_30BIT_LOW_STC_FIRST", "CKKS_D40_30BIT_14_STC_FIRST"]}
+
 #: Level 0 has at least so many bits beyond the scale.
 _HEADROOM = 10.0
 
@@ -38,9 +42,9 @@ def _checked(params: Any) -> tuple[int, int, int, float]:
 def _bootstrapping(
     degree: int, log_scale: int, levels: int, insecure: bool
 ) -> ckks.Parameters:
-    names = _sets.BOOTSTRAPPING.get(log_scale, [])
+    names = _FIRST.get(log_scale, []) + _sets.BOOTSTRAPPING.get(log_scale, [])
     if insecure:
-        names = [f"INSECURE_CKKS_D{log_scale}_N{degree}"]
+        names = [f"INSECURE_{name}_N{degree}" for name in [*names, f"CKKS_D{log_scale}"]]
     elif degree != 16:
         rule = "sets with a bootstrapping have 2^15 slots: LogN 16 of the standard ring"
         raise _refuse("LogN", f"{1 << degree - 1} slots", rule)
@@ -52,11 +56,15 @@ def _bootstrapping(
         try:
             found = ckks.Parameters(name)
         except errors.UnknownSetError:
-            rule = f"there is no {name}, and no other set with a bootstrapping for tests"
-            raise _refuse("LogN", f"{1 << degree - 1} slots", rule) from None
-        if found.default_level >= levels:
+            continue
+        # A bootstrapping begins at the level that Orion counts as 0.
+        left = found.default_level - found.bootstrap_level
+        if left >= levels:
             return found
-        most = max(most, found.default_level)
+        most = max(most, left)
+    if most == 0:
+        rule = f"no set for tests has a bootstrapping at a scale of {log_scale} bits there"
+        raise _refuse("LogN", f"{1 << degree - 1} slots", rule)
     rule = f"a bootstrapping at a scale of {log_scale} bits gives {most} levels at most"
     raise _refuse("LogQ", f"{levels} levels", rule)
 

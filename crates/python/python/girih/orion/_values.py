@@ -1,23 +1,29 @@
 """What Orion holds by numbers: plaintexts, ciphertexts, and the functions about them.
 
-A ciphertext of Orion has a level and a scale. Here it is a vector at a level of a set of girih,
-where operations see to scales themselves: a product goes down a level at once. Until Orion asks for
-that by `Rescale`, it is *pending*, and tells the level and scale of before.
+A ciphertext of Orion has a level and a scale. Here it is a `Node`, which is computed when something
+is decrypted, at levels of a set of girih, where operations see to scales themselves: a product goes
+down a level at once. Until Orion asks for that by `Rescale`, it is *pending*, and tells the level
+and scale of before.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import ckks, errors
+from ._execute import Execution
+from ._graph import Node, Polynomial, Transform, Vector, in_order, key_of, node
 from ._keys import Keys
 from ._parameters import parameters as set_of
+from ._plan import place
+from ._plan import rules as rules_of
+from ._simplify import ops_of, simplified
 
 #: Numbers of what Orion refers to; no two back ends share one, as things of an earlier scheme may
 #: be deleted while a later one is in use.
@@ -29,53 +35,27 @@ def next_number() -> int:
     return next(_numbers)
 
 
-#: Products with whole numbers up to here cost no level.
-_WHOLE = 65536
+#: Plans and recordings that are kept; of more the oldest go.
+_MOST_PLANS, _MOST_RECORDINGS = 16, 2048
 
 
 @dataclass
 class Plain:
-    values: NDArray[np.float64]
+    vector: Vector
     level: int
     scale: int
 
 
 @dataclass
 class Encrypted:
-    vector: ckks.Ciphertexts
+    node: Node
     scale: int
     #: Whether it is a product that Orion has not rescaled.
     pending: bool = False
 
     @property
     def level(self) -> int:
-        return self.vector.level + self.pending
-
-
-@dataclass
-class Transform:
-    map: ckks.LinearMap | None
-    level: int
-    #: The map recorded for vectors of a level and a scale.
-    recordings: dict[tuple[int, float], ckks.Recording] = field(default_factory=dict)
-
-    def run(self, server: ckks.ServerKey, vector: ckks.Ciphertexts) -> ckks.Ciphertexts:
-        """The map of a vector; it is encoded when it first meets one of that level."""
-        assert self.map is not None
-        map, shape = self.map, (vector.level, vector.scale)
-        if shape not in self.recordings:
-            self.recordings[shape] = server.record(lambda x: x.transform(map), vector)
-        return self.recordings[shape](vector)  # type: ignore[no-any-return]
-
-
-def whole_multiple(vector: ckks.Ciphertexts, factor: int) -> ckks.Ciphertexts:
-    """The vector times a whole number, at no level."""
-    if abs(factor) <= _WHOLE:
-        return vector * factor
-    if abs(factor) >= _WHOLE**2:
-        raise errors.UnsupportedError(f"a product with {factor}: whole numbers reach 2^32")
-    high, low = divmod(factor, _WHOLE)
-    return vector * high * _WHOLE + vector * low
+        return self.node.level + self.pending
 
 
 class Values:
@@ -92,48 +72,96 @@ class Values:
         self._magnitude = magnitude
         self._plain: dict[int, Plain] = {}
         self._encrypted: dict[int, Encrypted] = {}
-        self._polynomials: dict[int, ckks.Polynomial] = {}
+        self._polynomials: dict[int, Polynomial] = {}
         self._transforms: dict[int, Transform] = {}
-        self._keys = Keys(self.parameters, device, self._top, self._off_device)
+        #: Levels of the set below Orion's level 0.
+        self._offset = self.parameters.bootstrap_level if self.parameters.bootstraps else 0
+        self._highest = self._top + self._offset
+        self._keys = Keys(self.parameters, device, self._highest, self._off_device)
+        self._plans: dict[Hashable, Execution] = {}
+        self._recordings: dict[Hashable, ckks.Recording] = {}
 
     # Tables
 
     def _off_device(self) -> None:
         """Before the server is given up: vectors move to the host, recordings are made anew."""
-        for held in self._encrypted.values():
-            held.vector = held.vector.to_host()
+        for at in in_order(held.node for held in self._encrypted.values()):
+            if at.vector is not None:
+                at.vector = at.vector.to_host()
         for transform in self._transforms.values():
             transform.recordings.clear()
+        self._recordings.clear()
+        self._plans.clear()
 
     def _add_plain(self, plain: Plain) -> int:
-        number = next_number()
-        self._plain[number] = plain
-        return number
+        found = next_number()
+        self._plain[found] = plain
+        return found
 
-    def _add(self, vector: ckks.Ciphertexts, scale: int, pending: bool = False) -> int:
-        number = next_number()
-        self._encrypted[number] = Encrypted(vector, scale, pending)
-        return number
+    def _add(self, at: Node, scale: int, pending: bool = False) -> int:
+        found = next_number()
+        self._encrypted[found] = Encrypted(at, scale, pending)
+        return found
 
-    def _loaded(self, number: int) -> Encrypted:
-        """A ciphertext, on the device."""
-        held = self._encrypted[number]
-        server = self._keys.server
-        if held.vector.device is None:
-            held.vector = server.upload(held.vector)
-        return held
-
-    def _rescaled(self, number: int, what: str) -> Encrypted:
-        held = self._loaded(number)
+    def _rescaled(self, encrypted: int, what: str) -> Encrypted:
+        held = self._encrypted[encrypted]
         if held.pending:
             raise errors.MismatchError(f"{what}: a product has to be rescaled first (Rescale)")
         return held
+
+    # Computing
+
+    def _compute(self) -> None:
+        """All values that Orion holds: what they have in common is computed once."""
+        held = {id(held.node): held.node for held in self._encrypted.values()}
+        roots = [at for at in held.values() if at.vector is None]
+        if not roots:
+            return
+        nodes = in_order(roots)
+        server = self._keys.server
+        execution = self._planned(nodes, roots)
+        inputs = [at for at in nodes if at.vector is not None]
+        for at in inputs:
+            if at.vector is not None and at.vector.device is None:
+                at.vector = server.upload(at.vector)
+        vectors = [at.vector for at in inputs if at.vector is not None]
+        found = execution.run(server, self._recordings, vectors)
+        asked = {id(root) for root in roots}
+        for at, vector in zip([at for at in nodes if id(at) in asked], found, strict=True):
+            at.become(vector)
+        while len(self._recordings) > _MOST_RECORDINGS:
+            self._recordings.pop(next(iter(self._recordings)))
+
+    def _planned(self, nodes: list[Node], roots: list[Node]) -> Execution:
+        """How to compute, which is decided once for computations alike."""
+        places, asked = {id(at): i for i, at in enumerate(nodes)}, {id(root) for root in roots}
+        key = tuple(
+            (
+                at.kind,
+                key_of(at.value),
+                tuple(places[id(source)] for source in at.sources),
+                at.level,
+                id(at) in asked,
+            )
+            for at in nodes
+        )
+        if key not in self._plans:
+            rules = rules_of(self.parameters, self._highest, self._keys.bootstraps)
+            ops = ops_of(nodes, roots)
+            if rules.anywhere:
+                ops = simplified(ops, self.slots)
+            self._plans[key] = Execution(ops, place(ops, rules), self.slots, self._offset)
+            if len(self._plans) > _MOST_PLANS:
+                self._plans.pop(next(iter(self._plans)))
+        return self._plans[key]
 
     # The scheme
 
     def DeleteScheme(self) -> None:
         for table in (self._plain, self._encrypted, self._polynomials, self._transforms):
             table.clear()
+        self._plans.clear()
+        self._recordings.clear()
 
     def FreeCArray(self, _pointer: object) -> None:
         """Arrays are Python's."""
@@ -183,28 +211,30 @@ class Values:
         padded[: len(values)] = values
         if not 0 <= level <= self._top:
             raise errors.MismatchError(f"Encode: level {level}: there are 0 to {self._top}")
-        return self._add_plain(Plain(padded, int(level), int(scale)))
+        return self._add_plain(Plain(Vector(padded), int(level), int(scale)))
 
     def Decode(self, plain: int) -> list[float]:
-        return self._plain[plain].values.tolist()  # type: ignore[no-any-return]
+        return self._plain[plain].vector.values.tolist()  # type: ignore[no-any-return]
 
     def Encrypt(self, plain: int) -> int:
         held = self._plain[plain]
-        if np.abs(held.values).max() > self._magnitude:
+        if held.vector.largest > self._magnitude:
             why = (
                 f"Encrypt: a value exceeds {self._magnitude:g}, which is declared: "
                 "girih.orion.install(magnitude=m) declares m"
             )
             raise errors.MismatchError(why)
         vector = self._keys.client.encrypt(
-            held.values, level=held.level, magnitude=self._magnitude
+            held.vector.values, level=held.level + self._offset, magnitude=self._magnitude
         )
-        return self._add(vector, held.scale)
+        return self._add(Node("input", (), None, held.level, vector), held.scale)
 
     def Decrypt(self, encrypted: int) -> int:
         held = self._encrypted[encrypted]
-        values = self._keys.client.decrypt(held.vector)
-        return self._add_plain(Plain(values, held.level, held.scale))
+        self._compute()
+        assert held.node.vector is not None
+        values = np.asarray(self._keys.client.decrypt(held.node.vector), np.float64)
+        return self._add_plain(Plain(Vector(values), held.level, held.scale))
 
     # Plaintexts and ciphertexts
 
@@ -222,7 +252,13 @@ class Values:
 
     def SetPlaintextScale(self, plain: int, scale: int) -> None:
         held = self._plain[plain]
-        held.values, held.scale = held.values * (held.scale / scale), int(scale)
+        held.vector, held.scale = held.vector.times(held.scale / scale), int(scale)
+
+    def _multiple(self, x: Node, factor: int) -> Node:
+        """x times a whole number, at no level."""
+        if abs(factor) >= 1 << 32:
+            raise errors.UnsupportedError(f"a product with {factor}: whole numbers reach 2^32")
+        return node("times", (x,), factor, "a product with a whole number")
 
     def SetCiphertextScale(self, encrypted: int, scale: int) -> None:
         """Values of a ciphertext that is read at another scale are multiples of what they were."""
@@ -235,8 +271,7 @@ class Values:
                     f"by {factor:g}: girih does so for whole numbers"
                 )
                 raise errors.UnsupportedError(why)
-            held = self._loaded(encrypted)
-            held.vector = whole_multiple(held.vector, round(factor))
+            held.node = self._multiple(held.node, round(factor))
         held.scale = int(scale)
 
     def GetPlaintextLevel(self, plain: int) -> int:

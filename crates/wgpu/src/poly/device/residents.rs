@@ -1,51 +1,65 @@
 //! Polynomials that stay on the device: how they are written there.
 
 use super::{Resident, State, WgpuPoly, unknown};
-use crate::poly::memory::Block;
-use girih_backend::poly::{ResidentId, ResidentShape, ResidentSource};
-use girih_backend::{Progress, Result};
+use crate::poly::memory::Address;
+use girih_backend::poly::{ResidentId, ResidentShape, ResidentSource, flow};
+use girih_backend::{Preparation, Progress, Result, preparing};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Limbs of resident polynomials that are asked for at once: enough for every host thread, few
-/// enough for host memory.
-const LIMBS_AT_ONCE: usize = 64;
+/// Words of resident polynomials that the host makes at once: enough for every thread, however
+/// short limbs are, few enough for its memory. Rings of tests are small, and take many turns too.
+const WORDS_AT_ONCE: usize = if cfg!(test) { 16 << 10 } else { 4 << 20 };
 /// Bytes handed to the driver between waits: bounds the memory of uploads.
 const UPLOAD_BYTES: u64 = 128 << 20;
+
+/// A limb of a resident polynomial, and where it is to lie.
+struct Made {
+    /// The polynomial, and the place in its basis.
+    number: usize,
+    limb: usize,
+    words: usize,
+    address: Address,
+}
+
+/// Makes limbs on all threads, one after the other in `words`.
+fn make(source: &dyn ResidentSource, limbs: &[Made], words: &mut [u32]) {
+    let mut rest = words;
+    let mut parts = Vec::with_capacity(limbs.len());
+    for limb in limbs {
+        let (part, others) = rest.split_at_mut(limb.words);
+        parts.push((limb, part));
+        rest = others;
+    }
+    parts.into_par_iter().for_each(|(limb, out)| source.limb(limb.number, limb.limb, out));
+}
+
 impl WgpuPoly {
-    /// Writes one polynomial where it is to be resident.
-    fn load_one(
-        &self,
-        source: &dyn ResidentSource,
-        number: usize,
-        shape: &ResidentShape,
-        block: &Block,
-        report: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<()> {
-        let len = self.ring.degree() >> shape.log2_run;
-        let limbs = shape.basis.len();
-        let mut words = vec![0u32; LIMBS_AT_ONCE.min(limbs) * len];
-        for first in (0..limbs).step_by(LIMBS_AT_ONCE) {
-            let some = LIMBS_AT_ONCE.min(limbs - first);
-            let words = &mut words[..some * len];
-            words
-                .par_chunks_exact_mut(len)
-                .enumerate()
-                .for_each(|(i, out)| source.limb(number, first + i, out));
-            {
-                let mut state = self.state();
-                let State { memory, uploads, .. } = &mut *state;
-                block.runs(first, some).into_iter().try_for_each(|run| {
-                    let buffer = memory.buffer(run.address.segment);
-                    let offset = 4 * u64::from(run.address.word);
-                    uploads.write(&self.gpu, buffer, offset, &words[run.words])
-                })?;
+    /// Copies what was made to the device, and waits where much of it is on its way.
+    fn send(&self, limbs: &[Made], words: &[u32], pending: &AtomicU64) -> Result<()> {
+        let _uploading = preparing(Preparation::Upload);
+        {
+            let mut state = self.state();
+            let State { memory, uploads, .. } = &mut *state;
+            let mut first = 0;
+            for limb in limbs {
+                let buffer = memory.buffer(limb.address.segment);
+                let offset = 4 * u64::from(limb.address.word);
+                uploads.write(&self.gpu, buffer, offset, &words[first..first + limb.words])?;
+                first += limb.words;
             }
-            report(some * len)?;
+        }
+        let bytes = 4 * words.len() as u64;
+        if pending.fetch_add(bytes, Ordering::Relaxed) + bytes > UPLOAD_BYTES {
+            pending.store(0, Ordering::Relaxed);
+            self.gpu.queue.submit([]);
+            return self.gpu.wait("loading polynomials");
         }
         Ok(())
     }
 
-    /// Loads the polynomials of `source`.
+    /// Loads the polynomials of `source`: limbs are made on all threads, a lot of them while the
+    /// one before is copied.
     pub(super) fn load_residents(
         &self,
         source: &dyn ResidentSource,
@@ -53,29 +67,32 @@ impl WgpuPoly {
     ) -> Result<Vec<ResidentId>> {
         let shapes = source.shapes();
         let what = format!("loading {}", source.what());
-        let total: usize = shapes.iter().map(|s| s.basis.len()).sum();
-        let (mut done, mut pending) = (0, 0);
-        let sizes: Vec<(usize, &[u16])> = shapes
-            .iter()
-            .map(|shape| (self.ring.degree() >> shape.log2_run, shape.basis.primes()))
-            .collect();
+        let words = |shape: &ResidentShape| self.ring.degree() >> shape.log2_run;
+        let sizes: Vec<(usize, &[u16])> =
+            shapes.iter().map(|shape| (words(shape), shape.basis.primes())).collect();
         let loaded = self.state().memory.allocate_by_prime(&self.gpu, &sizes, source.what())?;
-        let result =
-            shapes.iter().zip(&loaded).enumerate().try_for_each(|(number, (shape, block))| {
-                let len = self.ring.degree() >> shape.log2_run;
-                let mut report = |words: usize| {
-                    done += words / len;
-                    progress.report(&what, done, total);
-                    pending += 4 * words as u64;
-                    if pending > UPLOAD_BYTES {
-                        pending = 0;
-                        self.gpu.queue.submit([]);
-                        return self.gpu.wait(&what);
-                    }
-                    Ok(())
-                };
-                self.load_one(source, number, shape, block, &mut report)
-            });
+        let limbs = shapes.iter().zip(&loaded).enumerate().flat_map(|(number, (shape, block))| {
+            let limb = move |limb| {
+                let address = block.address(limb)?;
+                Some(Made { number, limb, words: words(shape), address })
+            };
+            (0..shape.basis.len()).filter_map(limb)
+        });
+        let limbs: Vec<Made> = limbs.collect();
+        let (mut done, pending) = (0, AtomicU64::new(0));
+        let send = |limbs: &[Made], words: &[u32]| self.send(limbs, words, &pending);
+        let make = |limbs: &[Made], words: &mut [u32]| make(source, limbs, words);
+        let result = flow(
+            &limbs,
+            WORDS_AT_ONCE,
+            |limb| limb.words,
+            make,
+            send,
+            |some| {
+                done += some;
+                progress.report(&what, done, limbs.len());
+            },
+        );
         let result = result.and_then(|()| self.gpu.check(&what));
         let mut state = self.state();
         if let Err(error) = result {
