@@ -224,6 +224,7 @@ inline void store_limb(T* p, T v) {
 }
 inline void wait_for_earlier_launches() {}
 inline void let_later_launches_start() {}
+inline void ask_ahead(const void*) {}
 template<class T>
 inline T load_key(const T* p) {
     return *p;

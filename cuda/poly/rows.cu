@@ -241,6 +241,13 @@ struct Work {
         return aligned_four<S::form(i)>(operands[S::HALVES + i], turn.source);
     }
     FUNCTION Four turned(const Four& v, const Turn& turn) const { return ::turned(v, turn); }
+    // Asks for what aligned() will read.
+    template<int i>
+    FUNCTION void ask(Int<i>, const Turn& turn) const {
+        const u32* limb = (const u32*)operands[S::HALVES + i].address;
+        const u32 first = turn.source & ~3u;
+        ask_ahead(limb + (is_pairs(S::form(i)) ? first / 2 : first));
+    }
     template<int form>
     FUNCTION Four read_from(const Operand& from) const {
         return read_four<form, LOG2_DEGREE>(from, word);

@@ -228,3 +228,19 @@ fn step(program: &Path, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::KERNELS;
+
+    /// Where kernels are copied to, what the wheel takes, and where the package looks.
+    #[test]
+    fn wheels_carry_what_is_copied() {
+        let project = include_str!("../../crates/python/pyproject.toml");
+        let include = format!("include = [{{ path = \"{KERNELS}/*\", format = \"wheel\" }}]");
+        assert!(project.contains(&include), "{include}");
+        let package = include_str!("../../crates/python/python/girih/__init__.py");
+        let folder = KERNELS.strip_prefix("python/girih/").expect("beside the library");
+        assert!(package.contains(&format!("with_name(\"{folder}\")")), "{folder}");
+    }
+}

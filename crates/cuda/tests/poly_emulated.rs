@@ -147,9 +147,11 @@ fn products_under_automorphisms() {
         let program = hoisted(log2_degree);
         let own = backend.poly().unwrap().plan(program.program.ring());
         // As text, and as lists of steps.
-        for (turn_operands, products) in [(true, 400), (true, 0), (false, 400)] {
+        for (turn_operands, products, asks) in
+            [(true, 400, 0), (true, 400, 1), (true, 0, 0), (false, 400, 0)]
+        {
             let options = PolyOptions::of(PolyPlan { turn_operands, ..own });
-            let options = options.with("most_products", products);
+            let options = options.with("most_products", products).with("asks_ahead", asks);
             check_by(&backend, &program, &options, &format!("2^{log2_degree}, {options}"));
         }
     }

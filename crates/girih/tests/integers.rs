@@ -201,7 +201,7 @@ macro_rules! suite {
                 let flags = toy().integers.take(&z.less(0i8)?, &[5, 1, 4])?;
                 assert_eq!(down(&flags), [true, true, false]);
                 let error = toy().integers.take(&x, &[6]).expect_err("six elements").to_string();
-                assert!(error.contains("element 6 of an array of 6"), "{error}");
+                assert!(error.contains("is 6, and must be from 0 to 5"), "{error}");
                 let error = toy().integers.take(&x, &[]).expect_err("none").to_string();
                 assert!(error.contains("at least one"), "{error}");
                 let known: FheUint<8> = toy().integers.constants(&B)?;

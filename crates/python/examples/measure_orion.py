@@ -86,7 +86,7 @@ def measure(name, back_end, device, images, tell):
         level = orion.compile(net)
         net.he()
     tell.send(("compiled", time.perf_counter() - started))
-    times, processors, worst, settled = [], [], 0.0, 0.0
+    times, processors, worst, settled, bootstraps = [], [], 0.0, 0.0, 0
     for x, expected in zip(inputs, clear):
         encrypted = orion.encrypt(orion.encode(x, level))
         started, used = time.perf_counter(), time.process_time()
@@ -99,7 +99,9 @@ def measure(name, back_end, device, images, tell):
             started = time.perf_counter()
             orion.core.orion.scheme.backend.settle()
             settled = time.perf_counter() - started
-    tell.send(("done", (times[0], min(times[1:]), min(processors[1:]), worst, settled)))
+            bootstraps = orion.core.orion.scheme.backend.bootstraps
+    figures = times[0], min(times[1:]), min(processors[1:]), worst, settled, bootstraps
+    tell.send(("done", figures))
 
 
 def run(name, back_end, device, images, limit):
@@ -123,11 +125,12 @@ def run(name, back_end, device, images, limit):
         kind, heard[kind] = hear.recv()
         begun = time.perf_counter()
     process.join()
-    first, fastest, busy, worst, settled = heard["done"]
+    first, fastest, busy, worst, settled, bootstraps = heard["done"]
     waited = f", {settled:.0f} s for kernels" if settled >= 0.5 else ""
+    by = f", {bootstraps} bootstrappings" if bootstraps else ""
     return (
         f"compiled in {heard['compiled']:.2f} s, first image {first:.2f} s{waited}, "
-        f"then {1e3 * fastest:.0f} ms ({1e3 * busy:.0f} ms of processors), "
+        f"then {1e3 * fastest:.0f} ms ({1e3 * busy:.0f} ms of processors{by}), "
         f"scores within {worst:.1e}"
     )
 

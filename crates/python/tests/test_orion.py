@@ -1,9 +1,11 @@
 """girih as the back end of Orion: networks against themselves in the clear."""
 
 import contextlib
+import gc
 import importlib.util
 import io
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -147,6 +149,15 @@ def test_a_network_that_bootstraps():
     clear, got, backend = run(Residual(), (16,), config(8, boot=True))
     assert backend.parameters.name == "INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10"
     assert np.abs(got - clear).max() < 1e-4
+
+
+def test_the_compiler_of_pytorch_calls_the_back_end_and_looks_no_further(monkeypatch):
+    # It made tensors of Orion half, where it traced what they are made of.
+    broken = []
+    monkeypatch.setattr(sys, "unraisablehook", broken.append)
+    run(Residual(), (16,), config(8, boot=True))
+    gc.collect()
+    assert [str(one.exc_value) for one in broken] == []
 
 
 def scheme(**more):

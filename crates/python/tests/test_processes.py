@@ -275,6 +275,7 @@ def test_keyboard_interrupts_long_work(interrupts):
 
 LONG = """
 import sys
+import time
 import numpy as np
 from girih import ckks
 
@@ -282,14 +283,12 @@ what = sys.argv[1]
 if what.startswith("tfhe"):
     import girih
 
-    large = girih.LargeParameters("default")
-    client = girih.ClientKey.generate(large.parameters)
-    every = ["floor", "sign", "decompose", "relu"]
+    client = girih.ClientKey.generate("M5")
     if what == "tfhe keys":
-        work = lambda: large.keys(client, every, bits=20)
+        work = client.evaluation_keys
     else:
-        keys = large.keys(client, every, bits=20, transform="ntt")
-        work = lambda: girih.LargeServerKey(keys, what.split()[-1])
+        keys = client.evaluation_keys()
+        work = lambda: girih.ServerKey(keys, what.split()[-1], transform="ntt")
 elif what.startswith("loading"):
     client = ckks.ClientKey.generate("CKKS_N14_D40")
     rotations = list(range(1, 60))
@@ -313,7 +312,11 @@ else:
 
     work = (lambda: server.record(many, x)) if what == "recording" else x.bootstrap
 print("begins", flush=True)
-work()
+try:
+    work()
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+    raise
 print("ended", flush=True)
 """
 
@@ -332,7 +335,8 @@ WGPU = [d.id for d in girih.devices() if d.kind == "wgpu"][:1]
     ],
 )  # fmt: skip
 def test_a_signal_ends_a_process_at_once(what):
-    """Each would take many seconds, and nothing of it is waited for."""
+    """Each would take seconds, and nothing of it is waited for. A driver that is compiling may be,
+    but only when the process ends."""
     # Processes in the background begin without Python's handler.
     begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     words = [sys.executable, "-c", begin + LONG, what]
@@ -346,6 +350,8 @@ def test_a_signal_ends_a_process_at_once(what):
             took = time.monotonic() - start
         finally:
             one.kill()
-    print(f"{what}: {took:.2f} s")
-    assert one.returncode != 0 and said == "" and "KeyboardInterrupt" in errors
-    assert took < 2
+    assert one.returncode != 0 and "KeyboardInterrupt" in errors, errors
+    raised = float(said) - start
+    print(f"{what}: raised after {raised:.2f} s, ended after {took:.2f} s")
+    # Half a second on a quiet machine.
+    assert raised < 1 and (took < 2 or "wgpu" in what)

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 
 use super::chain_shape::BootstrappingShape;
 use super::error::RecordError;
-use super::polynomial::{Basis, Node};
+use super::polynomial::{Basis, Mask, Node};
 use super::recorder::{Recorded, Recorder};
 
 /// Chebyshev coefficients in u = T_2(x') of (2 pi)^(-1/8) cos(4 pi x'), x' in [-1, 1]: a weighted
@@ -91,24 +91,28 @@ impl Recorder {
         let result = match shape.arcsine_levels {
             0 => y,
             _ if shape.stc_first => y,
-            _ => self.correct_sine(&y, 1.0, shape.sine_scale)?,
+            _ => self.correct_sine(&y, 1.0, shape.sine_scale, None)?,
         };
         Ok(EvalModSteps { u, basis, nodes, double_angles, result })
     }
 
     /// The arcsine correction of w, slots of which are sin(2 pi f t) / (2 pi f): t, with `scale`,
-    /// as many levels lower as the chain has for it.
+    /// as many levels lower as the chain has for it; times a vector, if there is one.
     pub(crate) fn correct_sine(
         &mut self,
         w: &Recorded,
         f: f64,
         scale: f64,
+        mask: Option<&Mask>,
     ) -> Result<Recorded, RecordError> {
         let chain = self.chain().clone();
         let shape = chain.shape().bootstrapping.as_ref().expect("the chain bootstraps");
         let coefficients = arcsine(shape.arcsine_levels, f);
         let basis = self.chebyshev_basis(w, coefficients.len() - 1, 1)?;
-        self.chebyshev_sum(&coefficients, &basis, shape.out(), scale)
+        match mask {
+            Some(mask) => self.masked_sum(&coefficients, &basis, (shape.out(), scale), mask),
+            None => self.chebyshev_sum(&coefficients, &basis, shape.out(), scale),
+        }
     }
 }
 

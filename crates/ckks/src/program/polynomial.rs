@@ -2,6 +2,7 @@
 //! al. 2021).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use girih_backend::poly::{Term, Value};
 use num_bigint::BigInt;
@@ -39,6 +40,30 @@ impl Basis {
             operation: "polynomial",
             why: format!("T_{j} is not in the basis: make it for this degree"),
         })
+    }
+}
+
+/// A vector that a polynomial's values are multiplied by, at no level: its factors stand in those of
+/// the terms.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Mask {
+    /// Of X^0, X^(N/len), .., at `scale`.
+    pub coefficients: Arc<[i64]>,
+    pub scale: f64,
+}
+
+impl Mask {
+    /// The same times `factor`, at the scale 1.
+    pub fn times(&self, factor: f64) -> Result<Arc<[i64]>, RecordError> {
+        let scaled = factor / self.scale;
+        let largest = self.coefficients.iter().fold(0u64, |most, c| most.max(c.unsigned_abs()));
+        // What follows in 64 bits with a sign must hold it.
+        if (largest as f64 * scaled).abs() < 2f64.powi(62) {
+            let one = |&c: &i64| (c as f64 * scaled).round() as i64;
+            return Ok(self.coefficients.iter().map(one).collect());
+        }
+        let why = "cannot be encoded: the factors of a vector must stay below 2^62";
+        Err(RecordError::Number { operation: "polynomial", value: factor, why })
     }
 }
 
@@ -127,6 +152,28 @@ impl Recorder {
         scale: f64,
         nodes: &mut Vec<Node>,
     ) -> Result<Recorded, RecordError> {
+        self.masked_nodes(coefficients, basis, (level, scale), None, nodes)
+    }
+
+    /// [`Recorder::chebyshev_sum`] of a polynomial without a constant, times a vector.
+    pub(crate) fn masked_sum(
+        &mut self,
+        coefficients: &[f64],
+        basis: &Basis,
+        (level, scale): (usize, f64),
+        mask: &Mask,
+    ) -> Result<Recorded, RecordError> {
+        self.masked_nodes(coefficients, basis, (level, scale), Some(mask), &mut Vec::new())
+    }
+
+    fn masked_nodes(
+        &mut self,
+        coefficients: &[f64],
+        basis: &Basis,
+        (level, scale): (usize, f64),
+        mask: Option<&Mask>,
+        nodes: &mut Vec<Node>,
+    ) -> Result<Recorded, RecordError> {
         let operation = "polynomial";
         if coefficients.is_empty() {
             let why = "it has no coefficient".into();
@@ -136,7 +183,7 @@ impl Recorder {
         let above = level + 1;
         chain.level(above)?;
         let inner = scale * chain.ratio(above);
-        let sum = self.unrelinearised(coefficients, basis, above, inner, nodes)?;
+        let sum = self.unrelinearised(coefficients, basis, (above, inner), mask, nodes)?;
         let slots = basis.at(1)?.slots;
         let relinearised = match sum.tensor {
             Some(tensor) => Some(self.relinearise(tensor, above, inner, slots)?),
@@ -162,8 +209,8 @@ impl Recorder {
         &mut self,
         coefficients: &[f64],
         basis: &Basis,
-        level: usize,
-        scale: f64,
+        (level, scale): (usize, f64),
+        mask: Option<&Mask>,
         nodes: &mut Vec<Node>,
     ) -> Result<Unrelinearised, RecordError> {
         let degree = coefficients.len() - 1;
@@ -172,7 +219,7 @@ impl Recorder {
             .map(|j| basis.at(j).map(|t| t.level >= level))
             .collect::<Result<Vec<_>, _>>()?;
         if degree < 1 << basis.log2_baby && deep.iter().all(|&reaches| reaches) {
-            let linear = self.leaf(coefficients, basis, level, scale)?;
+            let linear = self.leaf(coefficients, basis, (level, scale), mask)?;
             return Ok(Unrelinearised { tensor: None, linear: Some(linear) });
         }
         if degree < 2 {
@@ -198,9 +245,10 @@ impl Recorder {
             });
         }
         let giant = self.drop_to(&giant, level)?;
-        let quotient = self.chebyshev_nodes(&quotient, basis, level, scale / giant.scale, nodes)?;
+        let at = (level, scale / giant.scale);
+        let quotient = self.masked_nodes(&quotient, basis, at, mask, nodes)?;
         let product = self.tensor(&quotient, &giant)?;
-        let rest = self.unrelinearised(&rest, basis, level, scale, nodes)?;
+        let rest = self.unrelinearised(&rest, basis, (level, scale), mask, nodes)?;
         let tensor = match rest.tensor {
             None => product,
             Some(more) => {
@@ -214,15 +262,19 @@ impl Recorder {
         Ok(Unrelinearised { tensor: Some(tensor), linear: rest.linear })
     }
 
-    /// A sum of few T_j times integers, plus a constant.
+    /// A sum of few T_j times integers, plus a constant; or times a vector, without one.
     fn leaf(
         &mut self,
         coefficients: &[f64],
         basis: &Basis,
-        level: usize,
-        scale: f64,
+        (level, scale): (usize, f64),
+        mask: Option<&Mask>,
     ) -> Result<[Value; 2], RecordError> {
         let operation = "polynomial";
+        if mask.is_some() && coefficients[0] != 0.0 {
+            let why = "a polynomial times a vector cannot have a constant".into();
+            return Err(RecordError::Shape { operation, why });
+        }
         let chain = self.chain().clone();
         let base = chain.level(level)?;
         let (mut b, mut a) = (Vec::new(), Vec::new());
@@ -231,7 +283,14 @@ impl Recorder {
                 continue;
             }
             let term = self.drop_to(&basis.at(j)?.clone(), level)?;
-            let factor = chain.integer(base, &integer(operation, c, c * scale / term.scale)?);
+            let factor = c * scale / term.scale;
+            if let Some(mask) = mask {
+                let factor = self.plaintext(mask.times(factor)?, level)?;
+                b.push(Term::product(term.b, factor));
+                a.push(Term::product(term.a, factor));
+                continue;
+            }
+            let factor = chain.integer(base, &integer(operation, c, factor)?);
             b.push(Term::scaled(factor.clone(), term.b));
             a.push(Term::scaled(factor, term.a));
         }
@@ -243,6 +302,9 @@ impl Recorder {
             a.push(Term::scaled(zero, term.a));
         }
         let c = coefficients[0];
+        if mask.is_some() {
+            return Ok([self.sum(b)?, self.sum(a)?]);
+        }
         b.push(Term::constant(chain.integer(base, &integer(operation, c, c * scale)?)));
         Ok([self.sum(b)?, self.sum(a)?])
     }

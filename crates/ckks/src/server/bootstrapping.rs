@@ -93,10 +93,9 @@ impl Bootstrapping {
         encoder: &Encoder,
     ) -> Result<BootstrappingPlan> {
         // One sine of both halves where they fit side by side.
-        let first = chain.shape().bootstrapping.as_ref().is_some_and(|b| b.stc_first);
         let variant = if self.real && self.phases.is_none() {
             Variant::Real
-        } else if first || 2 * slots > chain.most_slots() {
+        } else if 2 * slots > chain.most_slots() {
             Variant::Pair
         } else {
             Variant::Packed

@@ -142,12 +142,14 @@ fn random_constant_and_zero_vectors_at_every_message_ratio() {
 
 #[test]
 fn other_sets() {
-    let mut f = Fixture::of("INSECURE_CKKS_D35_N10");
-    let z = f.client.random_slots(512);
-    for (rho, noise, total) in [(5, -26.2, -16.6), (8, -27.0, -22.6)] {
-        let outcome = f.bootstrap("D35", &z, rho);
-        near(outcome.noise.0, noise);
-        near(outcome.total.0, total);
+    for set in ["INSECURE_CKKS_D35_N10", "INSECURE_CKKS_D35_LOW_N10"] {
+        let mut f = Fixture::of(set);
+        let z = f.client.random_slots(512);
+        for (rho, noise, total) in [(5, -26.2, -16.6), (8, -27.0, -22.6)] {
+            let outcome = f.bootstrap(set, &z, rho);
+            near(outcome.noise.0, noise);
+            near(outcome.total.0, total);
+        }
     }
     let mut f = Fixture::of("INSECURE_CKKS_D30_N10");
     let z = f.client.random_slots(512);
@@ -183,7 +185,7 @@ fn one_slot_and_a_few() {
         let first = set.bootstrapping().unwrap().slots_to_coefficients_first();
         // A number of stages each; both ways to bootstrap few slots at the ends.
         let some: &[(usize, Variant)] = match first {
-            true => &[(1, Variant::Pair), (8, Variant::Pair)],
+            true => &[(1, Variant::Pair), (8, Variant::Pair), (1, Variant::Packed)],
             false => &[
                 (1, Variant::Pair),
                 (1, Variant::Packed),
@@ -249,7 +251,7 @@ fn real_vectors_by_one_sine() {
         let first = set.bootstrapping().unwrap().slots_to_coefficients_first();
         for &slots in counts {
             // Keys for complex slots serve.
-            let mut f = match 4 * slots <= chain.degree() && !first {
+            let mut f = match 4 * slots <= chain.degree() {
                 true => Fixture::new(chain.clone(), slots, Variant::Packed),
                 false => Fixture::new(chain.clone(), slots, Variant::Pair),
             };
@@ -367,6 +369,19 @@ fn slots_to_coefficients_first() {
         let what = format!("slots first, {arcsine_levels} levels");
         near(f.bootstrap(&what, &z, rho).total.0, random);
         near(f.bootstrap(&what, &constant(512), rho).total.0, one);
+        // Both halves of few slots by one sine are as precise.
+        let mut f = Fixture::new(f.chain, 64, Variant::Packed);
+        let plan =
+            BootstrappingPlan::new(&f.chain, 64, rho, Variant::Packed, &f.client.encoder).unwrap();
+        let z = f.client.random_slots(64);
+        let effective = f.chain.highest_normal();
+        let scale = f.chain.scale(effective).unwrap();
+        let outcome = f.run(&format!("{what}, packed"), &z, &plan, &|r, x| {
+            let y = r.bootstrap(x, &plan)?;
+            assert_eq!((y.level, y.scale), (effective, scale));
+            Ok(y)
+        });
+        assert!(outcome.total.0 < random + 0.7, "2^{:.2}", outcome.total.0);
     }
 }
 
@@ -424,7 +439,10 @@ fn the_first_transform_by_keys_of_few_slots() {
             "INSECURE_CKKS_D40_30BIT_LOW_N10",
             &[(256, Packed), (64, Pair), (8, Packed), (1, Pair), (1, Packed)][..],
         ),
-        ("INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10", &[(64, Pair), (1, Pair)]),
+        (
+            "INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10",
+            &[(256, Packed), (64, Pair), (64, Packed), (1, Pair), (1, Packed)],
+        ),
     ] {
         let set = CkksParameters::by_name(set).unwrap();
         let chain = Chain::new(ChainShape::from(&set)).unwrap();

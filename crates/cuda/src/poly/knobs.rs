@@ -17,6 +17,9 @@ pub struct PolyKnobs {
     /// Operands that are asked for before the transforms of their row are done;
     /// each takes eight registers.
     pub most_fetched: usize,
+    /// Whether sums that are formed under automorphisms ask for the operands of the next one while
+    /// they multiply those of one.
+    pub asks_ahead: bool,
     /// Whether eight warps share a row, not four, where its memory leaves room for fewer warps than
     /// a multiprocessor should hold.
     pub wide_teams: bool,
@@ -43,6 +46,7 @@ impl Default for PolyKnobs {
             lone_warps: 20,
             team_warps: 16,
             most_fetched: 10,
+            asks_ahead: false,
             wide_teams: true,
             most_products: 400,
             column_blocks: 2,
@@ -57,10 +61,11 @@ impl Default for PolyKnobs {
 /// Names of the knobs as choices of [`PolyOptions`], their ranges, and where they lie.
 type Knob = (&'static str, std::ops::RangeInclusive<u32>, fn(&mut PolyKnobs, u32));
 
-const KNOBS: [Knob; 10] = [
+const KNOBS: [Knob; 11] = [
     ("lone_warps", 1..=64, |knobs, value| knobs.lone_warps = value as usize),
     ("team_warps", 1..=64, |knobs, value| knobs.team_warps = value as usize),
     ("most_fetched", 0..=32, |knobs, value| knobs.most_fetched = value as usize),
+    ("asks_ahead", 0..=1, |knobs, value| knobs.asks_ahead = value == 1),
     ("wide_teams", 0..=1, |knobs, value| knobs.wide_teams = value == 1),
     ("most_products", 0..=1 << 20, |knobs, value| knobs.most_products = value as usize),
     ("column_blocks", 1..=8, |knobs, value| knobs.column_blocks = value as usize),
@@ -104,6 +109,7 @@ pub(crate) fn alternatives(plan: PolyPlan) -> Vec<PolyOptions> {
     let mut all = vec![own.clone()];
     for (name, values) in [
         ("most_fetched", &[4, 8][..]),
+        ("asks_ahead", &[1]),
         ("wide_teams", &[0]),
         ("team_warps", &[12, 20]),
         ("lone_warps", &[16, 24]),

@@ -63,8 +63,10 @@ fn launch(
         ],
     );
     text.shapes.push_str("template <int> struct Shape;\n");
+    // Words are few between two automorphisms there.
+    let knobs = &PolyKnobs { asks_ahead: false, ..*knobs };
     for (i, (shape, _)) in shapes.iter().enumerate() {
-        text.shapes.push_str(&shape.text(i, true, knobs.most_fetched));
+        text.shapes.push_str(&shape.text(i, true, knobs));
     }
     let item_words = ring.degree().min(4 * THREADS * ROUNDS);
     let records = Records::new(shapes, |_| ring.degree() / item_words);

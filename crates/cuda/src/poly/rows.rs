@@ -176,7 +176,7 @@ fn text(
     text.min_blocks = Some(team.blocks);
     text.shapes.push_str("template <int> struct Shape;\n");
     for (i, shape) in texts.iter().enumerate() {
-        text.shapes.push_str(&shape.text(i, team.is_alone(shape), knobs.most_fetched));
+        text.shapes.push_str(&shape.text(i, team.is_alone(shape), knobs));
     }
     text
 }

@@ -12,6 +12,7 @@ mod sums;
 pub(crate) use normal::{NormalTile, Normalizer};
 
 use crate::poly::arguments::ReadForm;
+use crate::poly::knobs::PolyKnobs;
 use girih_backend::poly::schedule::Load;
 use std::fmt::Write;
 use steps::StepShape;
@@ -242,16 +243,16 @@ impl RowShape {
         }
     }
 
-    /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself. At most
-    /// `most_fetched` reads are held in registers ahead.
-    pub fn text(&self, number: usize, alone: bool, most_fetched: usize) -> String {
+    /// `Shape<number>` of a kernel's constants; `alone` if one warp has a row to itself. Of `knobs`
+    /// it takes how many reads are held in registers ahead at most, and which are asked for ahead.
+    pub fn text(&self, number: usize, alone: bool, knobs: &PolyKnobs) -> String {
         if let Some(steps) = &self.steps {
             return steps.text(number, self.wide);
         }
         let mut t = String::new();
         // Transformed words stay in registers from sum to sum, four of each slot. Where sums are
         // formed under automorphisms, their operands are too many to be held.
-        let most_fetched = most_fetched.min(12usize.saturating_sub(self.halves / 2));
+        let most_fetched = knobs.most_fetched.min(12usize.saturating_sub(self.halves / 2));
         let turns = self.sums.iter().any(|sum| self.turn_of(sum).is_some());
         let fetched = if turns { 0 } else { self.reads.len().min(most_fetched) };
         // Writing to a string cannot fail.
@@ -281,7 +282,7 @@ impl RowShape {
                 .collect::<Vec<_>>()
                 .join(", "),
         );
-        t.push_str(&SumsText::of(self, turns));
+        t.push_str(&SumsText::of(self, turns, knobs.asks_ahead));
         t.push_str("    }\n};\n");
         t
     }

@@ -141,13 +141,29 @@ impl Recorder {
     ) -> Result<Recorded, RecordError> {
         let chain = self.chain().clone();
         let shape = shape_of(&chain)?;
-        if shape.stc_first && shape.arcsine_levels > 0 {
-            return Ok(*joined);
+        if shape.stc_first {
+            let y = match &plan.unpacking {
+                _ if shape.arcsine_levels > 0 => *joined,
+                None => {
+                    let joined = Recorded { scale: plan.joined_scale, ..*joined };
+                    return self.adjust(&joined, shape.effective_level);
+                }
+                Some(unpacking) => {
+                    let to = chain.scale(shape.effective_level).expect("a normal level");
+                    let scale = to * chain.ratio(joined.level) / plan.joined_scale;
+                    let value = self.plaintext(unpacking.times(scale)?, joined.level)?;
+                    let joined = Recorded { scale: plan.joined_scale, ..*joined };
+                    let product = self.multiply_plaintext(&joined, value, scale)?;
+                    Recorded { scale: to, ..self.rescale(&product)? }
+                }
+            };
+            // (u, i v) and its halves exchanged: u + i v twice.
+            return match &plan.unpacking {
+                Some(_) => self.sub_sum(&y, 2 * plan.slots()),
+                None => Ok(y),
+            };
         }
         let joined = Recorded { scale: plan.joined_scale, ..*joined };
-        if shape.stc_first {
-            return self.adjust(&joined, shape.effective_level);
-        }
         let y = self.transform_chain(&joined, plan.to_coefficients(), plan.few_keys())?;
         if plan.variant() != Variant::Real {
             return Ok(y);
@@ -235,7 +251,8 @@ impl Recorder {
         }
         let f = plan.joined_scale / shape.sine_scale;
         let canonical = chain.scale(shape.out()).expect("a normal level");
-        self.correct_sine(&Recorded { scale: plan.joined_scale, ..y }, f, canonical)
+        let y = Recorded { scale: plan.joined_scale, ..y };
+        self.correct_sine(&y, f, canonical, plan.unpacking.as_ref())
     }
 
     /// Bootstrapping of a ciphertext whose slots are real: the noise of their imaginary parts is

@@ -10,6 +10,7 @@ use super::super::chain::Chain;
 use super::super::dft::{Group, coefficients_to_slots, slots_to_coefficients};
 use super::super::error::RecordError;
 use super::super::exact;
+use super::super::polynomial::Mask;
 use super::super::recorder::KeyKind;
 use super::super::transform::{DiagonalPlan, LinearTransform, encode};
 use super::OPERATION;
@@ -22,7 +23,8 @@ use crate::Encoder;
 pub enum Variant {
     /// Two sines side by side, for any number of slots.
     Pair,
-    /// One sine of both halves in one ciphertext, for up to N/4 slots.
+    /// One sine of both halves in one ciphertext, for up to N/4 slots. With slots-to-coefficients
+    /// first they are brought back by the factors of the arcsine and one rotation.
     Packed,
     /// One sine of the real half, for slots that are real; imaginary parts are left out, noise or
     /// not.
@@ -42,8 +44,13 @@ pub struct BootstrappingPlan {
     pub(super) raised_scale: f64,
     pub(super) joined_scale: f64,
     pub(super) phases: Option<Phases>,
+    /// What undoes [`pack`] where slots-to-coefficients comes first: (1, i), n numbers each.
+    pub(super) unpacking: Option<Mask>,
     few_keys: bool,
 }
+
+/// log2 of the scale that (1, i) is kept at; coefficients are below that of 2.
+const UNPACKING_SCALE: i32 = 60;
 
 /// Public numbers of magnitude 1 that slots are multiplied by before; encoded.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,9 +204,6 @@ impl BootstrappingPlan {
                 "a message ratio of 2^{message_ratio}: the sine is fitted for 2^5 or more"
             ));
         }
-        if shape.stc_first && variant == Variant::Packed {
-            return wrong("packing needs slots-to-coefficients after the sine".into());
-        }
         if let Some(phases) = phases {
             if phases.len() != slots || phases.iter().any(|u| (u.norm() - 1.0).abs() > 1e-9) {
                 let count = phases.len();
@@ -226,12 +230,20 @@ impl BootstrappingPlan {
         let sine = chain.sine_scale(shape.sine_input()).expect("a level of EvalMod");
         let mut groups = coefficients_to_slots(slots, chain.most_slots(), shape.to_slots())?;
         let mut back = slots_to_coefficients(slots, shape.to_coefficients())?;
-        let mut period = slots;
+        let (mut period, mut unpacking) = (slots, None);
         if variant == Variant::Packed {
             period = 2 * slots;
             pack(groups.last_mut().expect("a group"), slots);
-            unpack(back.first_mut().expect("a group"), slots);
+            if shape.stc_first {
+                let vector = beside(&[Complex64::new(1.0, 0.0)], slots, Complex64::i());
+                let scale = 2f64.powi(UNPACKING_SCALE);
+                unpacking = Some(Mask { coefficients: encode(encoder, &vector, scale)?, scale });
+            } else {
+                unpack(back.first_mut().expect("a group"), slots);
+            }
         }
+        // Of the first transform to coefficients, which unpacks where it comes last.
+        let back_period = if unpacking.is_some() { slots } else { period };
         if variant == Variant::Real && !shape.stc_first {
             halve_first(back.first_mut().expect("a group"), slots);
         }
@@ -269,7 +281,7 @@ impl BootstrappingPlan {
             &vec![shape.stc_shift; back.len() - 1],
             end.expect("a normal level"),
         );
-        let mut to_coefficients = transforms(chain, &back[..1], period, top, &from, encoder)?;
+        let mut to_coefficients = transforms(chain, &back[..1], back_period, top, &from, encoder)?;
         to_coefficients.extend(transforms(chain, &back[1..], slots, top - 1, &from[1..], encoder)?);
         let phases = phases.map(|phases| -> Result<Phases, RecordError> {
             let from = chain.scale(1).expect("levels above 0 are normal");
@@ -289,6 +301,7 @@ impl BootstrappingPlan {
             raised_scale,
             joined_scale,
             phases,
+            unpacking,
             few_keys: false,
         })
     }
@@ -377,6 +390,11 @@ impl BootstrappingPlan {
         for (by, level) in transforms.chain(repeats.map(|by| (by, top))) {
             let held = levels.entry(KeyKind::Galois(chain.rotation(by as i64))).or_insert(level);
             *held = level.max(*held);
+        }
+        if self.unpacking.is_some() {
+            let kind = KeyKind::Galois(chain.rotation(self.slots as i64));
+            let held = levels.entry(kind).or_insert(shape.effective_level);
+            *held = shape.effective_level.max(*held);
         }
         levels.into_iter().collect()
     }

@@ -1,6 +1,6 @@
 //! The sums of a shape as text of a kernel.
 
-use super::{RowShape, SumShape, TermShape, Value};
+use super::{ReadForm, RowShape, SumShape, TermShape, Value};
 use std::fmt::Write;
 
 /// The body of `Shape<k>::sums` in the making.
@@ -10,6 +10,9 @@ pub(super) struct SumsText<'a> {
     /// leads, and adds products with a sum where that sum is known, not where its readers are done:
     /// sums are many, and their readers take less room.
     turns: bool,
+    /// Whether the operands under one of them are asked for where those of the one before are read.
+    asks: bool,
+    has_asked: Vec<bool>,
     has_turn: Vec<bool>,
     has_sum: Vec<bool>,
     has_group: Vec<Vec<bool>>,
@@ -66,11 +69,13 @@ impl RowShape {
 }
 
 impl<'a> SumsText<'a> {
-    pub fn of(shape: &'a RowShape, turns: bool) -> String {
+    pub fn of(shape: &'a RowShape, turns: bool, asks: bool) -> String {
         let groups = shape.sums.iter().map(|sum| vec![false; sum.terms.len()]);
         let mut this = Self {
             shape,
             turns,
+            asks,
+            has_asked: vec![false; shape.reads.len() + 1],
             has_turn: vec![false; shape.reads.len() + 1],
             has_sum: vec![false; shape.sums.len()],
             has_group: groups.collect(),
@@ -110,6 +115,25 @@ impl<'a> SumsText<'a> {
         let _ = writeln!(self.text, "        {line}");
     }
 
+    /// Says where an automorphism leads, which read `i` is under, if that is not known yet.
+    fn turn(&mut self, turn: u16, i: u16) {
+        if !std::mem::replace(&mut self.has_turn[usize::from(turn)], true) {
+            self.line(&format!("const auto t{turn} = x.turn(Int<{i}>{{}});"));
+        }
+    }
+
+    /// Asks for all whole reads under an automorphism.
+    fn ask(&mut self, turn: u16) {
+        let shape = self.shape;
+        let is_run = |form| matches!(form, ReadForm::Runs | ReadForm::GatherRuns);
+        for (i, read) in shape.reads.iter().enumerate() {
+            if read.turn == turn && !is_run(read.form) {
+                self.turn(turn, i as u16);
+                self.line(&format!("x.ask(Int<{i}>{{}}, t{turn});"));
+            }
+        }
+    }
+
     /// A value; `moved` where it is to be as an automorphism takes it.
     fn value(&mut self, value: Value, moved: bool) -> String {
         match value {
@@ -117,8 +141,10 @@ impl<'a> SumsText<'a> {
             Value::Sum(i) => format!("v{i}"),
             Value::Read(i) => match self.shape.reads[usize::from(i)].turn {
                 turn if turn > 0 && self.turns => {
-                    if !std::mem::replace(&mut self.has_turn[usize::from(turn)], true) {
-                        self.line(&format!("const auto t{turn} = x.turn(Int<{i}>{{}});"));
+                    self.turn(turn, i);
+                    if self.asks && !std::mem::replace(&mut self.has_asked[usize::from(turn)], true)
+                    {
+                        self.ask(turn + 1);
                     }
                     let name = if moved { "read" } else { "aligned" };
                     format!("x.{name}(Int<{i}>{{}}, t{turn})")

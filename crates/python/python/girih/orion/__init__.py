@@ -46,6 +46,16 @@ def _scheme() -> Any:
     return importlib.import_module("orion.core.orion").Scheme
 
 
+def _untraced(backend: Backend) -> Backend:
+    """Has PyTorch's compiler call the back end, and not look into it: Orion calls `compile` of all
+    modules, which for its sums and products is PyTorch's own."""
+    disable = importlib.import_module("torch").compiler.disable
+    for name in dir(backend):
+        if name[0].isupper():
+            setattr(backend, name, disable(getattr(backend, name)))
+    return backend
+
+
 def install(
     device: str | None = None, *, magnitude: float = 16.0, insecure: bool = False
 ) -> None:
@@ -62,7 +72,7 @@ def install(
         raise errors.MismatchError(f"magnitude={magnitude}: it must be positive")
 
     def setup_backend(_scheme: Any, params: Any) -> Backend:
-        return Backend(params, device, magnitude=magnitude, insecure=insecure)
+        return _untraced(Backend(params, device, magnitude=magnitude, insecure=insecure))
 
     if _own is None:
         _own = scheme.setup_backend

@@ -83,6 +83,12 @@ class Execution:
     def bootstraps(self) -> int:
         return sum(placed.is_bootstrapped for placed in self._placed)
 
+    @property
+    def rotated(self) -> int:
+        """The highest level of a rotation."""
+        turns = [i for i, op in enumerate(self._ops) if op.kind in ("map", "rotate")]
+        return max((self._begins(i) for i in turns), default=0)
+
     def _value(self, i: int) -> _Value:
         """The value of an operation as others read it."""
         return i, self._placed[i].is_bootstrapped

@@ -51,8 +51,8 @@ class Vector:
     @functools.cached_property
     def period(self) -> int:
         """After how many slots it repeats."""
-        found = len(self.values)
-        while found > 1 and bool((self.values[: found // 2] == self.values[found // 2 : found]).all()):
+        found, values = len(self.values), self.values
+        while found > 1 and bool((values[: found // 2] == values[found // 2 : found]).all()):
             found //= 2
         return found
 

@@ -20,6 +20,8 @@ class Keys:
         self.parameters = parameters
         self._device = device
         self._level = level
+        #: The highest level of a rotation so far; None before the first.
+        self._rotated: int | None = None
         self._moved = moved
         self._client: ckks.ClientKey | None = None
         self._rotations: set[int] = set()
@@ -63,6 +65,15 @@ class Keys:
         """Whether bootstrappings were asked for."""
         return self._bootstraps
 
+    def want_level(self, level: int) -> None:
+        """Rotations reach this level. The first computation tells how far keys reach; if a later
+        one needs more, they reach as far as any can."""
+        if self._rotated is None:
+            self._rotated = level
+        elif level > self._rotated:
+            self._rotated = self._level
+            self._unload()
+
     def _unload(self) -> None:
         if self._server is not None:
             self._moved()
@@ -72,10 +83,11 @@ class Keys:
     def server(self) -> ckks.ServerKey:
         """All keys on the device."""
         if self._server is None:
+            level = self._level if self._rotated is None else self._rotated
             # Orion declares no bounds of values, and composes no rotations itself.
             self._server = self.client.server_key(
                 self._device,
-                rotations=dict.fromkeys(sorted(self._rotations), self._level),
+                rotations=dict.fromkeys(sorted(self._rotations), level),
                 bootstrapping=self.parameters.slots if self._bootstraps else None,
                 level=None if self._bootstraps else self._level,
                 may_wrap=True,

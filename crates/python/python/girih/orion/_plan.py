@@ -20,7 +20,7 @@ from ..nn._functions import products_of_degree
 from ._simplify import REACH, Op, reaches
 
 #: States that are kept; chains and residual blocks have some hundreds.
-_MOST_STATES = 4000
+_MOST_STATES = 1000
 #: Milliseconds of a product with a diagonal, a prime.
 _DIAGONAL = 1e-4
 #: Milliseconds of anything else, so that of equal ways that with fewer operations wins.
@@ -43,6 +43,8 @@ class Rules:
     anywhere: bool
     #: Levels of the set below Orion's level 0.
     offset: int
+    #: Whether there are bootstrappings where Orion asks for them, and all of them.
+    as_asked: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ def _ways(
 ) -> Iterator[tuple[Placed, int]]:
     """What an operation can do for a result of this level: and the level where it begins."""
     most = rules.rotations if op.kind in ("map", "rotate") else rules.top
-    if needed + op.takes <= most:
+    must = rules.as_asked and op.kind == "bootstrap"
+    if needed + op.takes <= most and not must:
         yield Placed(needed, False), needed + op.takes
     if may_bootstrap and rules.lowest is not None and rules.lowest + op.takes <= most:
         yield Placed(rules.lowest, True), rules.lowest + op.takes
@@ -116,9 +119,8 @@ def place(ops: list[Op], rules: Rules) -> list[Placed]:
     paths: dict[_State, _Path] = {(): _Path(0.0)}
     for i in reversed(range(len(ops))):
         op, found = ops[i], dict[_State, _Path]()
-        may = op.kind == "bootstrap" or (
-            rules.anywhere and reach[i] <= REACH and op.kind != "input"
-        )
+        small = rules.anywhere and reach[i] <= REACH and op.kind != "input"
+        may = op.kind == "bootstrap" or (small and not rules.as_asked)
         asked = None if op.level is None else op.level + rules.offset
         for state, path in paths.items():
             needs = dict(state)

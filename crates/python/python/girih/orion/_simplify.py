@@ -265,37 +265,67 @@ def _move_far(ops: list[Op], i: int, readers: list[list[int]]) -> list[Op] | Non
 
 
 def _pass(ops: list[Op], slots: int) -> bool:
-    """Goes over all operations once; whether any changed."""
+    """Goes over all operations once; whether any changed. What is read, how far values reach and
+    where they repeat stays true meanwhile; who reads whom does not next to a change."""
     readers, reach, read = users(ops), reaches(ops), _read(ops, slots)
     period = _periods(ops, slots)
+    changed: set[int] = set()
     for i, op in enumerate(ops):
-        if op.kind in ("times_vector", "plus_vector") and period[op.sources[0]] < slots:
-            repeated = _repeated(op, period[op.sources[0]], read[i])
-            if repeated is not None:
-                ops[i] = repeated
-                return True
-        if op.kind == "times_vector" and _is_needless(op, reach[op.sources[0]], read[i]):
-            ops[i] = Op("times", op.sources, number(op.value.factor), op.level)
+        near = {i, *op.sources, *readers[i]}
+        near |= {source for j in op.sources for source in ops[j].sources}
+        if near & changed:
+            continue
+        if _change(ops, i, readers, reach, read[i], period):
+            changed |= near
+    return bool(changed)
+
+
+def _change(
+    ops: list[Op],
+    i: int,
+    readers: list[list[int]],
+    reach: list[float],
+    read: NDArray[np.bool_],
+    period: list[int],
+) -> bool:
+    """Simplifies one operation; whether it could."""
+    op = ops[i]
+    if op.kind in ("times_vector", "plus_vector") and period[op.sources[0]] < len(read):
+        repeated = _repeated(op, period[op.sources[0]], read)
+        if repeated is not None:
+            ops[i] = repeated
             return True
-        if op.kind == "times" and op.value == 1 and op.level is None:
+    if op.kind == "times":
+        if op.value == 1 and op.level is None and readers[i]:
             for j in readers[i]:
                 ops[j].sources = [op.sources[0] if s == i else s for s in ops[j].sources]
-            if readers[i]:
-                return True
-        elif op.kind == "times" and _move_product(ops, i, readers, reach):
             return True
-        elif op.kind == "times_vector":
-            j = op.sources[0]
-            if ops[j].kind == "times" and len(readers[j]) == 1 and ops[j].level is None:
-                ops[i] = Op("times_vector", ops[j].sources, op.value.times(ops[j].value), op.level)
-                return True
-    for i, op in enumerate(ops):
-        if op.kind == "times" and op.takes:
-            moved = _move_far(ops, i, readers)
-            if moved is not None:
-                ops[:] = moved
-                return True
+        return _move_product(ops, i, readers, reach)
+    if op.kind != "times_vector":
+        return False
+    if _is_needless(op, reach[op.sources[0]], read):
+        ops[i] = Op("times", op.sources, number(op.value.factor), op.level)
+        return True
+    j = op.sources[0]
+    if ops[j].kind == "times" and len(readers[j]) == 1 and ops[j].level is None:
+        ops[i] = Op("times_vector", ops[j].sources, op.value.times(ops[j].value), op.level)
+        return True
     return False
+
+
+def _move_all_far(ops: list[Op]) -> bool:
+    """Moves what products it can into polynomials; whether there were any."""
+    moved, first = False, 0
+    while True:
+        readers = users(ops)
+        for i in range(first, len(ops)):
+            if ops[i].kind == "times" and ops[i].takes:
+                made = _move_far(ops, i, readers)
+                if made is not None:
+                    ops[:], moved, first = made, True, i
+                    break
+        else:
+            return moved
 
 
 def _used(ops: list[Op]) -> list[Op]:
@@ -317,6 +347,6 @@ def _used(ops: list[Op]) -> list[Op]:
 
 def simplified(ops: list[Op], slots: int) -> list[Op]:
     """The same values, asked for in the same order, by fewer levels."""
-    while _pass(ops, slots):
+    while _pass(ops, slots) or _move_all_far(ops):
         ops = _used(ops)
     return _used(ops)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,8 @@ class Values:
         self._offset = self.parameters.bootstrap_level if self.parameters.bootstraps else 0
         self._highest = self._top + self._offset
         self._keys = Keys(self.parameters, device, self._highest, self._off_device)
+        #: Bootstrappings that the last computation took: none of Orion's.
+        self.bootstraps = 0
         self._plans: dict[Hashable, Execution] = {}
         self._recordings: dict[Hashable, ckks.Recording] = {}
 
@@ -91,7 +93,6 @@ class Values:
         for transform in self._transforms.values():
             transform.recordings.clear()
         self._recordings.clear()
-        self._plans.clear()
 
     def _add_plain(self, plain: Plain) -> int:
         found = next_number()
@@ -118,14 +119,16 @@ class Values:
         if not roots:
             return
         nodes = in_order(roots)
-        server = self._keys.server
         execution = self._planned(nodes, roots)
+        self._keys.want_level(execution.rotated)
+        server = self._keys.server
         inputs = [at for at in nodes if at.vector is not None]
         for at in inputs:
             if at.vector is not None and at.vector.device is None:
                 at.vector = server.upload(at.vector)
         vectors = [at.vector for at in inputs if at.vector is not None]
         found = execution.run(server, self._recordings, vectors)
+        self.bootstraps = execution.bootstraps
         asked = {id(root) for root in roots}
         for at, vector in zip([at for at in nodes if id(at) in asked], found, strict=True):
             at.become(vector)
@@ -135,7 +138,7 @@ class Values:
     def _planned(self, nodes: list[Node], roots: list[Node]) -> Execution:
         """How to compute, which is decided once for computations alike."""
         places, asked = {id(at): i for i, at in enumerate(nodes)}, {id(root) for root in roots}
-        key = tuple(
+        key: Hashable = self._keys.bootstraps, tuple(
             (
                 at.kind,
                 key_of(at.value),
@@ -150,7 +153,13 @@ class Values:
             ops = ops_of(nodes, roots)
             if rules.anywhere:
                 ops = simplified(ops, self.slots)
-            self._plans[key] = Execution(ops, place(ops, rules), self.slots, self._offset)
+            try:
+                placed = place(ops, rules)
+            except errors.OutOfLevelsError:
+                # Of many values at once not all ways are looked at; Orion's own is one.
+                ops = ops_of(nodes, roots)
+                placed = place(ops, replace(rules, as_asked=True))
+            self._plans[key] = Execution(ops, placed, self.slots, self._offset)
             if len(self._plans) > _MOST_PLANS:
                 self._plans.pop(next(iter(self._plans)))
         return self._plans[key]

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Words of resident polynomials that the host makes at once: enough for every thread, however
-/// short limbs are, few enough for its memory. Rings of tests are small, and take many turns too.
-const WORDS_AT_ONCE: usize = if cfg!(test) { 16 << 10 } else { 4 << 20 };
+/// short limbs are, few enough for its memory.
+const WORDS_AT_ONCE: usize = 4 << 20;
 /// Bytes handed to the driver between waits: bounds the memory of uploads.
 const UPLOAD_BYTES: u64 = 128 << 20;
 
