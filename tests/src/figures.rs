@@ -1,6 +1,7 @@
 //! Figures of security in `docs/`, against what sets say of themselves.
 
 use girih::ckks::CkksParameters;
+use girih::discrete::DiscreteParameters;
 use girih::tfhe::ParameterSet;
 use girih_rlwe::SecretDistribution;
 use girih_rlwe::security::LweProblem;
@@ -79,6 +80,36 @@ fn figures_of_ckks_sets_are_those_of_the_estimates() {
     let text = page("security.md").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&said), "docs/security.md must say `{said}`");
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What the pages say of sets for look-ups, without the draws of their dense secrets.
+#[test]
+fn figures_of_sets_for_look_ups_are_those_of_the_estimates() {
+    let (mut wrong, mut checked) = (Vec::new(), 0);
+    for row in rows(&page("security.md")).filter(|row| row.len() == 5) {
+        let found =
+            named(&row, |name| DiscreteParameters::by_name(name.trim_end_matches(',')).ok());
+        let Some(security) = found.map(|set| set.security()) else { continue };
+        let modulus = format!("{:.0} bits", security.log2_modulus);
+        let found = security.estimate;
+        let want = [found.log2_draws, found.dense, found.dense_matzov];
+        if row[1] != modulus || !row[2..].iter().zip(want).all(|(cell, value)| is(cell, value)) {
+            wrong.push(format!("{row:?}: {modulus}, {want:.2?}"));
+        }
+        checked += 1;
+    }
+    let text = page("discrete.md");
+    for row in rows(&text).filter(|row| row[0].starts_with("its security")) {
+        for (cell, name) in row[1..].iter().zip(["DISCRETE_1", "DISCRETE_4", "DISCRETE_4_FINE"]) {
+            let found = DiscreteParameters::by_name(name).expect("built in").security().estimate;
+            let want = format!("{:.1} / {:.1}", found.dense, found.dense_matzov);
+            if *cell != want {
+                wrong.push(format!("{row:?}: {want}"));
+            }
+            checked += 1;
+        }
+    }
+    assert!(wrong.is_empty() && checked == 6, "{checked} figures: {wrong:#?}");
 }
 
 /// The page says which attack is the cheapest: the dual one for sets of TFHE, the primal one for

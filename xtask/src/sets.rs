@@ -96,7 +96,8 @@ const DISCRETE_LEGEND: &str = "
 p         look-ups read sums modulo it; a ciphertext holds N numbers
 primes    main and auxiliary ones
 security  bits against uSVP (BDGL16); against the cheapest attack that is computed (MATZOV); of \
-the sparse secret against the cheapest one";
+the sparse secret against the cheapest one. Off the first two is what draws of a flat secret may \
+be worth";
 
 /// One set for look-ups in slots, a cell a column.
 fn discrete_row(set: &DiscreteParameters) -> [String; 7] {

@@ -8,7 +8,7 @@ use girih_circuit::{
 use girih_cpu::CpuBackend;
 use girih_discrete::{ClientKey, DiscreteParameters, EvaluationKeys, ServerKey};
 
-const SETS: [&str; 2] = ["DISCRETE_1", "DISCRETE_4"];
+const SETS: [&str; 3] = ["DISCRETE_1", "DISCRETE_4", "DISCRETE_4_FINE"];
 
 fn set(name: &str) -> DiscreteParameters {
     DiscreteParameters::by_name(name).expect("built in")
@@ -109,6 +109,7 @@ fn aes_takes_as_few_look_ups_as_was_counted() {
     let keys = generate::aes128_key_schedule(10).evaluate(&key).expect("a key");
     for (name, netlist, most) in [
         ("DISCRETE_4", generate::aes128_expanded(10), 14_000),
+        ("DISCRETE_4_FINE", generate::aes128_expanded(10), 8_000),
         ("DISCRETE_1", generate::aes128_expanded(10), 28_000),
     ] {
         let start = std::time::Instant::now();

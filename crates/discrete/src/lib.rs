@@ -38,5 +38,5 @@ pub use noise::LookupNoise;
 pub use numbers::EncryptedNumbers;
 pub use params::{DiscreteLiteral, DiscreteParameters};
 pub use seeded::SeededNumbers;
-pub use server::{DEFAULT_LIMIT, Gate, MAX_PHASES, Phases, ServerKey, Wires};
+pub use server::{DEFAULT_LIMIT, Gate, MAX_PHASES, Phases, ServerKey, TakePlan, Wires};
 pub use table::{MAX_MODULUS, MAX_VALUE, Table, levels as table_levels};

@@ -1,9 +1,10 @@
 //! What a look-up leaves of errors, by a model of its roundings.
 //!
 //! With u the deviation that one division leaves in a component of a slot, the transforms to slots
-//! leave sqrt(5.1) K u on t; the exponential's own roundings, doubled by each squaring, leave
-//! 2^r c u on z both across the circle and along it; the last roundings leave a few u on the
-//! result. Constants were fitted to look-ups of an exact reference at N = 2^10 and 2^15.
+//! leave sqrt(5.1) K u on t, and those to coefficients hardly anything; the exponential's own
+//! roundings, doubled by each squaring, leave 2^r c u on z both across the circle and along it; the
+//! last roundings leave a few u on the result. Constants were fitted to look-ups of an exact
+//! reference at N = 2^10 and 2^15.
 //!
 //! Roundings of the mask are multiplied by the secret, so the variance in slot j is proportional
 //! to |s(zeta_j)|^2. Deviations here are means over slots; the worst slot has
@@ -46,10 +47,13 @@ impl LookupNoise {
     /// The model of a set, for tables of `levels` levels.
     pub fn new(set: &DiscreteParameters, levels: usize) -> Self {
         let model = NoiseModel::new(set.ckks());
-        // Keys disturb a switch by less than its rounding, at the highest level most.
-        let variance = model.key_switch(set.raised_level(levels));
+        // Keys disturb a switch by less than its rounding; what is multiplied afterwards counts.
+        let switched = set.exponential_level(levels)..=set.raised_level(levels);
+        let variance = switched.map(|level| model.key_switch(level)).fold(0.0, f64::max);
         let u = model.deviation(variance, set.scale());
-        let turns = TRANSFORMS.sqrt() * set.interval() * u;
+        let p = set.modulus();
+        let to_coefficients = to_coefficients(set, p, p.into()).sqrt() / f64::from(p);
+        let turns = (TRANSFORMS.sqrt() * set.interval() * u).hypot(to_coefficients);
         let known = POLYNOMIAL.iter().find(|(degree, _)| *degree == set.degree());
         let own = known.map_or(f64::INFINITY, |(_, own)| *own);
         let radial = (1u64 << set.squarings()) as f64 * own * u;

@@ -79,6 +79,23 @@ def test_several_ciphertexts(client, server):
     np.testing.assert_array_equal(client.decrypt(again), values**2)
 
 
+def test_take(client, server):
+    a = np.arange(1500) * 7 % 4
+    x = client.encrypt(a, below=4)
+    with server:
+        taken = x.take([[1400, -1, 3], [3, 0, 1024]])
+        slice_of_one = x.take(np.arange(1030, 1400))
+    assert (taken.shape, taken.device) == ((2, 3), "cpu")
+    np.testing.assert_array_equal(client.decrypt(taken), a[[[1400, -1, 3], [3, 0, 1024]]])
+    np.testing.assert_array_equal(client.decrypt(slice_of_one), a[1030:1400])
+    with server:
+        for wrong in ([1500], [-1501]):
+            with pytest.raises(girih.errors.MismatchError, match="of an array of 1500"):
+                x.take(wrong)
+        with pytest.raises(girih.errors.Error, match="elements to take"):
+            x.take([])
+
+
 def test_integers(client, server):
     a, b = np.array([0, 7, 200, 255], np.uint8), np.array([1, 7, 100, 255], np.uint8)
     x, y = client.encrypt_integers(a), client.encrypt_integers(b)

@@ -235,7 +235,11 @@ mod tests {
 
     #[test]
     fn sets_bear_what_was_counted() {
-        for (name, wanted) in [("DISCRETE_1", &[(0, 3, 9)][..]), ("DISCRETE_4", &[(2, 64, 1)])] {
+        for (name, wanted) in [
+            ("DISCRETE_1", &[(0, 3, 9)][..]),
+            ("DISCRETE_4", &[(2, 64, 1)]),
+            ("DISCRETE_4_FINE", &[(3, 64, 1)]),
+        ] {
             let set = DiscreteParameters::by_name(name).expect("built in");
             let all = Library::of(&set, -128.0).expect("it has gates");
             let of = |l: &Arc<Library>| (l.any.len(), l.most_terms, l.ladder.len());

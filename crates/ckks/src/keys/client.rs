@@ -49,9 +49,9 @@ impl std::fmt::Debug for ClientKey {
     }
 }
 
-/// How often a secret is drawn before a set's flatness counts as out of reach. At N = 2^15 one in
-/// five or six is flatter than 9.2.
-const MOST_DRAWS: usize = 1000;
+/// How often a secret is drawn before a set's flatness counts as out of reach. Sets of which less
+/// than one in 2^7 is flat are refused; of one in 2^7 so many draws fail with 2^-45.
+const MOST_DRAWS: usize = 4000;
 
 /// The largest square of a slot of a secret, in units of the mean.
 fn flatness(host: &HostRing, secret: &[i8]) -> f64 {

@@ -367,17 +367,24 @@ fn check_encapsulation(set: &CkksParameters, own: &Encapsulation, rename: &str) 
         );
         return Err(Error::parameter("states", format!("{sparse:.2} bits"), rule));
     }
-    let Some(weight) = set.secret_weight() else { return Ok(()) };
-    let (least, most) = security::FIXED_WEIGHT;
-    if weight < least {
+    let weight = set.secret_weight();
+    let least = security::LEAST_WEIGHT;
+    if let Some(weight) = weight.filter(|weight| *weight < least) {
         let rule = format!("must be at least {least}, or left out (uniform ternary), {rename}");
         return Err(Error::parameter("secret_weight", weight, rule));
     }
     let log2_modulus = set.log2_modulus();
+    let most = security::flat_log2_modulus(weight, own.log2_draws());
     if log2_modulus > most {
+        let of = match weight {
+            Some(_) => format!("of weight {least} or more"),
+            None => "uniform ternary and".into(),
+        };
         let rule = format!(
-            "all primes together may have {most} bits under a secret of weight {least} or more, \
-             {rename}"
+            "all primes together may have {most:.1} bits for 128 bits of security under a secret \
+             {of} drawn until no square of a slot exceeds {} times the mean: take fewer primes or \
+             a larger flatness, {rename}",
+            own.flatness()
         );
         return Err(Error::parameter("main", format!("{log2_modulus:.2} bits"), rule));
     }

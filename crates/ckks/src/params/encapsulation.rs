@@ -22,6 +22,17 @@ pub struct EncapsulationLiteral {
     pub flatness: f64,
 }
 
+/// log2 of the secrets that are drawn for one that is flat, at most: a key maker draws
+/// [`MOST_DRAWS`](crate::keys) of them.
+const MOST_LOG2_DRAWS: f64 = 7.0;
+
+/// log2 of how many secrets are drawn, in the mean, until the largest of the squares of N/2 slots
+/// is at most `flatness` times the mean: such squares are distributed as independent exponential
+/// variables are.
+fn log2_draws(flatness: f64, degree: usize) -> f64 {
+    -(degree as f64 / 2.0) * libm::log1p(-libm::exp(-flatness)) * std::f64::consts::LOG2_E
+}
+
 /// The checked encapsulation of a set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encapsulation {
@@ -29,6 +40,7 @@ pub struct Encapsulation {
     pub(super) auxiliary: usize,
     pub(super) data_level: usize,
     pub(super) flatness: f64,
+    pub(super) log2_draws: f64,
 }
 
 impl Encapsulation {
@@ -47,11 +59,20 @@ impl Encapsulation {
             let rule = "must be in 2..=1000000: few secrets are flatter than 8";
             return Err(Error::parameter("flatness", flatness, rule));
         }
+        let log2_draws = log2_draws(flatness, chain.degree());
+        if log2_draws > MOST_LOG2_DRAWS {
+            let rule = format!(
+                "one secret of 2^{log2_draws:.1} would be as flat, and one of 2^{MOST_LOG2_DRAWS} \
+                 is to be: take a larger flatness"
+            );
+            return Err(Error::parameter("flatness", flatness, rule));
+        }
         Ok(Self {
             sparse_weight: within("sparse_weight", literal.sparse_weight, 1, chain.degree())?,
             auxiliary: within("auxiliary", literal.auxiliary, 1, chain.auxiliary_len())?,
             data_level: within("data_level", literal.data_level, 0, chain.top_level())?,
             flatness,
+            log2_draws,
         })
     }
 
@@ -82,5 +103,26 @@ impl Encapsulation {
     /// The largest square of a slot of the dense secret, in units of its mean.
     pub fn flatness(&self) -> f64 {
         self.flatness
+    }
+
+    /// log2 of how many dense secrets are drawn for one that is flat. Whoever can find one of
+    /// 2^x secrets of a distribution with some probability finds a flat one, of which there are
+    /// fewer by this factor, with at most so many times that probability:
+    /// [`CkksParameters::security`](crate::CkksParameters::security) takes these bits off.
+    pub fn log2_draws(&self) -> f64 {
+        self.log2_draws
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_counted() {
+        // (N/2) e^-9.2 = 1.655 of N = 2^15: e^-1.655 of all secrets.
+        assert!((log2_draws(9.2, 1 << 15) - 2.388).abs() < 0.001);
+        assert!((log2_draws(8.2, 1 << 15) - 6.493).abs() < 0.002);
+        assert!(log2_draws(20.0, 1 << 15) < 1e-4 && log2_draws(9.2, 1 << 10) < 0.08);
     }
 }

@@ -1,6 +1,6 @@
 //! What is known about the security of a set, always with the cost model it rests on.
 
-use super::{CkksParameters, ERROR_DEVIATION};
+use super::{CkksParameters, ERROR_DEVIATION, Encapsulation};
 use girih_rlwe::SecretDistribution;
 use girih_rlwe::security::LweProblem;
 use std::collections::BTreeMap;
@@ -49,9 +49,16 @@ pub(super) const ONE_PRIME_LOG2_MODULUS: f64 = 61.5;
 /// The least weight of a sparse secret there: a search takes 2^131 for 36 of 2^15 coefficients.
 pub(super) const LEAST_SPARSE_WEIGHT: usize = 36;
 
-/// The least weight of a dense secret that is not uniform ternary, and the largest log2 of Q P for
-/// 128 bits under it, from N = 2^15 on.
-pub(super) const FIXED_WEIGHT: (usize, f64) = (256, 816.0);
+/// The least weight of a dense secret that is not uniform ternary.
+pub(super) const LEAST_WEIGHT: usize = 256;
+
+/// The largest log2 of Q P for 128 bits under a dense secret that is drawn 2^`log2_draws` times, of
+/// weight [`LEAST_WEIGHT`] or more, or uniform ternary, at N = 2^15; larger rings have room to
+/// spare. Seven bits of modulus are worth a bit.
+pub(super) fn flat_log2_modulus(weight: Option<usize>, log2_draws: f64) -> f64 {
+    let most = if weight.is_some() { 818.8 } else { 866.0 };
+    most - 7.0 * log2_draws
+}
 
 /// So many estimates are kept, more than there are sets: files bring others.
 const MOST_KNOWN: usize = 1024;
@@ -61,11 +68,16 @@ const MOST_KNOWN: usize = 1024;
 #[non_exhaustive]
 pub struct SecurityEstimate {
     /// The primal attack on the dense secret under all primes (uSVP, BDGL16: 0.292 b + 16.4 +
-    /// log2 8d with block size b and lattice dimension d).
+    /// log2 8d with block size b and lattice dimension d), without [`Self::log2_draws`].
     pub dense: f64,
     /// The cheapest attack on it that is computed with the MATZOV cost model: the dual one, or a
-    /// hybrid one where the secret has a fixed weight.
+    /// hybrid one where the secret has a fixed weight; without [`Self::log2_draws`].
     pub dense_matzov: f64,
+    /// What has been taken off both for a set that draws its dense secret until it is flat: log2 of
+    /// the draws ([`Encapsulation::log2_draws`](super::Encapsulation::log2_draws)). An attack finds
+    /// one of the secrets that are kept with at most so many times the probability that it has for
+    /// any.
+    pub log2_draws: f64,
     /// Attacks on the sparse secret under the primes of its one key.
     pub sparse: Option<SparseEstimate>,
 }
@@ -130,22 +142,25 @@ fn sparse(degree: usize, weight: usize, log2_modulus: f64) -> Option<SparseEstim
 
 /// The attacks on a set, computed once: they take some tenths of a second.
 fn estimate(set: &CkksParameters, log2_sparse: f64) -> SecurityEstimate {
-    static KNOWN: Mutex<BTreeMap<[u64; 5], SecurityEstimate>> = Mutex::new(BTreeMap::new());
+    static KNOWN: Mutex<BTreeMap<[u64; 6], SecurityEstimate>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let weight = |weight: Option<usize>| weight.unwrap_or(0) as u64;
+    let log2_draws = set.encapsulation().map_or(0.0, Encapsulation::log2_draws);
     let problems = [
         set.degree() as u64,
         set.log2_modulus().to_bits(),
         weight(set.secret_weight()),
         weight(set.sparse_weight()),
         log2_sparse.to_bits(),
+        log2_draws.to_bits(),
     ];
     if let Some(estimate) = known().get(&problems) {
         return *estimate;
     }
     let estimate = SecurityEstimate {
-        dense: dense(set).usvp_bdgl16(),
-        dense_matzov: dense(set).cheapest_matzov(),
+        dense: dense(set).usvp_bdgl16() - log2_draws,
+        dense_matzov: dense(set).cheapest_matzov() - log2_draws,
+        log2_draws,
         sparse: set.sparse_weight().and_then(|weight| sparse(set.degree(), weight, log2_sparse)),
     };
     let mut known = known();
@@ -166,6 +181,12 @@ pub(super) fn judge(set: &CkksParameters) -> Security {
          {:.1} against the cheapest attack that is computed (MATZOV)",
         estimate.dense, estimate.dense_matzov
     );
+    if estimate.log2_draws > 0.0 {
+        text += &format!(
+            ", {:.1} bits taken off both as the secret is drawn until it is flat",
+            estimate.log2_draws
+        );
+    }
     if let Some(most) = largest {
         text += &format!("; OpenFHE's table allows {most:.0} for 128 bits");
     }
@@ -214,14 +235,21 @@ mod tests {
         assert!(small.primal_hybrid < small.search - 10.0, "{small:?}");
     }
 
-    /// The weakest dense secret of a fixed weight that a parameter file may bring.
+    /// The weakest dense secrets that a parameter file with flat ones may bring.
     #[test]
-    fn what_the_bound_of_fixed_weights_admits_has_128_bits() {
-        let (weight, log2_modulus) = FIXED_WEIGHT;
-        let secret = SecretDistribution::FixedWeight(weight);
-        let problem =
-            LweProblem { dimension: 1 << 15, log2_modulus, error: ERROR_DEVIATION, secret };
-        assert!(problem.usvp_bdgl16() > 128.0, "{}", problem.usvp_bdgl16());
-        assert!(problem.cheapest_matzov() > 128.0, "{}", problem.cheapest_matzov());
+    fn what_the_bound_of_flat_secrets_admits_has_128_bits() {
+        for weight in [None, Some(LEAST_WEIGHT)] {
+            for log2_draws in [0.0, 0.8, 2.4, 7.0] {
+                let secret =
+                    weight.map_or(SecretDistribution::Ternary, SecretDistribution::FixedWeight);
+                let log2_modulus = flat_log2_modulus(weight, log2_draws);
+                let error = ERROR_DEVIATION;
+                let problem = LweProblem { dimension: 1 << 15, log2_modulus, error, secret };
+                let found = [problem.usvp_bdgl16(), problem.cheapest_matzov()];
+                let what = format!("{weight:?}, 2^{log2_draws} draws: {found:?}");
+                assert!(found.iter().all(|bits| bits - log2_draws >= 128.0), "{what}");
+                assert!(found[1] - log2_draws < 129.5, "{what}");
+            }
+        }
     }
 }

@@ -223,6 +223,51 @@ impl Ciphertexts {
         Ok(Self { first, count, known, ..self.clone() })
     }
 
+    /// The ciphertexts of several batches as one batch, in their order: copied on the device. One
+    /// batch alone is not copied.
+    ///
+    /// # Errors
+    /// [`Error::Length`] without any; [`Error::Shape`] for batches of several levels, scales or
+    /// numbers of slots; [`Error::WrongKey`] and [`Error::Order`] for those of several server
+    /// keys; failures of the device.
+    pub fn join(parts: &[&Self]) -> Result<Self> {
+        let Some((first, others)) = parts.split_first() else {
+            let rule = "there is at least one to join".into();
+            return Err(Error::Length { what: "the list of batches", found: 0, rule });
+        };
+        let shape = |x: &Self| (x.level, x.scale, x.slots);
+        for other in others {
+            other.check_server(&first.shared)?;
+            if shape(other) != shape(first) {
+                let named = |x: &Self| {
+                    format!("level {}, scale 2^{:.4}, {} slots", x.level, x.scale.log2(), x.slots)
+                };
+                return Err(Error::Shape {
+                    operation: "join".into(),
+                    rule: format!(
+                        "a batch of {} beside one of {}: all have one level, scale and number of \
+                         slots",
+                        named(other),
+                        named(first)
+                    ),
+                });
+            }
+        }
+        if others.is_empty() {
+            return Ok((*first).clone());
+        }
+        let shared = &first.shared;
+        let room = Room::new(shared, shape(first), parts.iter().map(|x| x.count).sum())?;
+        let mut at = 0;
+        for part in parts {
+            let (from, limbs) = (part.buffer.place(part.first), part.count * part.limbs());
+            let copied = shared.engine.copy(from, room.0.buffer.place(at), limbs);
+            copied.map_err(advised(While::Computing))?;
+            at += limbs;
+        }
+        Ok(room.knowing(parts.iter().flat_map(|x| x.known.iter().cloned()).collect()))
+    }
+
     /// Whether both are the very same ciphertexts, and so have one error.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let place = |x: &Self| (x.first, x.count, x.level, x.scale.to_bits(), x.slots);

@@ -24,8 +24,12 @@ pub struct DiscreteLiteral {
     pub secret_weight: Option<i64>,
     /// Main primes `q_0, q_1, ..`, one a level.
     pub main: Vec<i64>,
-    /// Auxiliary primes; a digit of a key switch has as many main primes.
+    /// Auxiliary primes.
     pub auxiliary: Vec<i64>,
+    /// Main primes of each digit of a key switch, which sum to all; left out, as many as there are
+    /// auxiliary primes, and fewer in the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digits: Option<Vec<i64>>,
     /// p: sums are read modulo it, or modulo a divisor. 2..=32.
     pub modulus: i64,
     /// Stages of each transform from slots to coefficients, a level each; they sum to log2 N - 1.

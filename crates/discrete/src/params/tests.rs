@@ -3,9 +3,11 @@ use girih_rlwe::security::LweProblem;
 
 #[test]
 fn the_sets_are_those_of_their_design() {
-    for (name, modulus, counts, levels, weight) in
-        [("DISCRETE_1", 4, (17, 9), 3, None), ("DISCRETE_4", 16, (20, 7), 6, Some(256))]
-    {
+    for (name, modulus, counts, levels, weight, scale) in [
+        ("DISCRETE_1", 4, (17, 9), 3, None, 29.9),
+        ("DISCRETE_4", 16, (20, 7), 6, Some(256), 29.9),
+        ("DISCRETE_4_FINE", 16, (20, 6), 6, Some(256), 30.8),
+    ] {
         let set = DiscreteParameters::by_name(name).expect("built in");
         let chain = set.ckks().chain();
         assert_eq!((set.modulus(), set.numbers(), set.wire_level()), (modulus, 1 << 15, 2));
@@ -14,8 +16,16 @@ fn the_sets_are_those_of_their_design() {
         assert_eq!(set.interval(), 18.5);
         assert_eq!(set.raised_level(levels), set.ckks().top_level());
         let primes: Vec<u32> = (0..chain.full_len()).map(|i| chain.prime(i)).collect();
-        assert_eq!(primes, nearest_primes(15, set.scale(), chain.full_len()), "{set}");
-        assert!((set.scale().log2() - 29.9).abs() < 1e-9);
+        let near = nearest_primes(15, set.scale(), chain.full_len());
+        if name == "DISCRETE_1" {
+            assert_eq!(primes, near, "{set}");
+        } else {
+            // Level 0 has a prime of two bits less, so that security pays for the secrets that are
+            // drawn again, and keys disturb a switch by less.
+            assert_eq!(primes[0], nearest_primes(15, set.scale() / 4.0, 1)[0], "{set}");
+            assert_eq!(primes[1..], near[..primes.len() - 1], "{set}");
+        }
+        assert!((set.scale().log2() - scale).abs() < 1e-9);
         // Neither level 0 nor level 1 has a scale; the wire level has that of the set.
         assert!(set.ckks().scale(1).is_none() && set.ckks().default_level() == 2);
         assert!(!set.is_insecure() && set.warnings().is_empty());
@@ -23,13 +33,21 @@ fn the_sets_are_those_of_their_design() {
     assert_eq!(DiscreteParameters::default().name(), "DISCRETE_4");
 }
 
-/// 128 bits by the project's own estimator, and what the description says.
+/// 128 bits by the project's own estimator, and what the description says: without what the draws
+/// of a flat secret may be worth to an attacker.
 #[test]
 fn security_is_that_of_the_estimator() {
-    for (name, dense, cheapest) in [("DISCRETE_1", 144.9, 141.9), ("DISCRETE_4", 139.0, 128.6)] {
+    for (name, draws, dense, cheapest) in [
+        ("DISCRETE_1", 2.39, 142.5, 139.5),
+        ("DISCRETE_4", 0.80, 138.5, 128.06),
+        ("DISCRETE_4_FINE", 1.60, 140.1, 129.2),
+    ] {
         let security = DiscreteParameters::by_name(name).expect("built in").security();
         let found = security.estimate;
         println!("{name}: {}", security.text);
+        assert!((found.log2_draws - draws).abs() < 0.01, "{name}: {found:?}");
+        assert!(security.text.contains(&format!("{draws:.1} bits taken off")), "{security:?}");
+        assert!(found.dense_matzov >= 128.0, "{name}: {found:?}");
         assert!((found.dense - dense).abs() < 0.3, "{name}: {found:?}");
         assert!((found.dense_matzov - cheapest).abs() < 0.3, "{name}: {found:?}");
         let sparse = found.sparse.expect("a sparse secret");
@@ -62,6 +80,40 @@ fn files_and_bytes_read_back_as_the_same_set() {
         assert!(DiscreteParameters::from_canonical(&bytes[..bytes.len() - 1]).is_err());
         assert!(DiscreteParameters::from_canonical(&[&bytes[..], &[0]].concat()).is_err());
     }
+}
+
+/// What is printed of a set of one's own is without its draws, too, and has 128 bits.
+#[test]
+fn flat_secrets_cost_bits_in_every_set() {
+    let of = DiscreteParameters::by_name("DISCRETE_4_FINE").expect("built in").literal();
+    let with = |flatness| {
+        let literal = DiscreteLiteral { name: "MINE".into(), flatness, ..of.clone() };
+        DiscreteParameters::new(&literal).map(|set| set.security().estimate)
+    };
+    let [flat, any] = [9.6, 30.0].map(|flatness| with(flatness).expect("a set"));
+    assert!(any.log2_draws < 1e-6 && flat.log2_draws > 1.5);
+    for (with, without) in [(flat.dense, any.dense), (flat.dense_matzov, any.dense_matzov)] {
+        assert!((without - with - flat.log2_draws).abs() < 1e-5, "{flat:?} {any:?}");
+    }
+    let text = with(8.2).expect_err("too few bits").to_string();
+    assert!(text.contains("take fewer primes or a larger flatness"), "{text}");
+    let text = with(7.9).expect_err("too few secrets").to_string();
+    assert!(text.contains("one secret of 2^8.8 would be as flat"), "{text}");
+}
+
+/// Bytes of DISCRETE_4 as it was name another set, and are refused in words.
+#[test]
+fn sets_of_before_are_refused_by_name() {
+    let own = DiscreteParameters::default();
+    let mut main = own.literal().main;
+    main.remove(0);
+    main.push(1_008_271_361);
+    let before = DiscreteLiteral { main, flatness: 9.2, ..own.literal() };
+    let renamed = DiscreteLiteral { name: "INSECURE_BEFORE".into(), ..before.clone() };
+    let text = DiscreteParameters::new(&before).expect_err("another set's name").to_string();
+    assert!(text.contains("have 802.1 bits for 128 bits"), "{text}");
+    let renamed = DiscreteParameters::new(&renamed).expect("for tests");
+    assert!(DiscreteParameters::from_canonical(&renamed.to_canonical()).is_ok());
 }
 
 #[test]

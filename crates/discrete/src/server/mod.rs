@@ -5,12 +5,14 @@ mod lookups;
 mod moves;
 mod phases;
 mod recordings;
+mod take;
 #[cfg(test)]
 mod tests;
 mod wires;
 
 pub use gates::Gate;
 pub use phases::{MAX_PHASES, Phases};
+pub use take::TakePlan;
 pub use wires::Wires;
 
 use crate::failure::Tail;

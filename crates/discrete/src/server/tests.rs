@@ -171,6 +171,7 @@ fn compare(name: &str, order: u32, seed: u8) {
 fn noise_is_that_of_the_model() {
     compare("INSECURE_DISCRETE_1_N10", 1, 3);
     compare("INSECURE_DISCRETE_4_N11", 2, 3);
+    compare("INSECURE_DISCRETE_4_FINE_N10", 2, 3);
 }
 
 /// The same at the size of real sets: a minute or more on a CPU.
@@ -178,6 +179,7 @@ fn noise_is_that_of_the_model() {
 #[ignore = "takes minutes"]
 fn noise_of_the_real_sets() {
     compare("DISCRETE_4", 2, 3);
+    compare("DISCRETE_4_FINE", 2, 3);
     compare("DISCRETE_1", 1, 3);
 }
 
@@ -394,4 +396,48 @@ fn errors_count_as_larger_ones() {
     // Nothing counts as less than it may be.
     let same = first.clone().counted_as(&Expected::exact());
     assert_eq!(same.expected(), first.expected());
+}
+
+/// Elements of several ciphertexts in any order: right, and within the errors that are counted.
+#[test]
+fn elements_come_from_any_ciphertext() {
+    let place = place(&named("INSECURE_DISCRETE_4_N10"), 12);
+    let server = &place.server;
+    let all = server.set().numbers();
+    let m: Vec<Vec<u32>> = (0..2).map(|i| numbers(all, 4, 50 + i)).collect();
+    let x = server.upload(&place.client.encrypt_batch(&m, 4).expect("numbers"));
+    let x = x.expect("of this set");
+    let decrypt = |x: &Wires| {
+        let back = server.download(x).expect("of this server");
+        place.client.decrypt(&back).expect("of this key")
+    };
+    let flat = m.concat();
+    for (what, elements) in [
+        ("a few of both", vec![1700, 3, 3, 900, 1024]),
+        ("backwards over both", (0..2 * all).rev().collect::<Vec<_>>()),
+        ("the second, shifted", (all + 7..2 * all).collect()),
+    ] {
+        let y = server.take(&x, &elements).expect("within the limit");
+        let wanted: Vec<u32> = elements.iter().map(|&e| flat[e]).collect();
+        assert_eq!(y.len(), elements.len().div_ceil(all), "{what}");
+        let found = decrypt(&y);
+        assert_eq!(found[..wanted.len()], wanted, "{what}");
+        assert!(y.range().0 == 0 && y.range().1 <= 3, "{what}: {:?}", y.range());
+    }
+    // A batch of two, joined of its parts, is the same batch.
+    let parts = [x.select(0..1), x.select(1..2)].map(|part| part.expect("there are two"));
+    let joined = Wires::join(&[&parts[1], &parts[0]]).expect("of one server");
+    assert_eq!(decrypt(&joined), [&m[1][..], &m[0]].concat());
+    // Without the room to tell marks: refused in words, and so is what there is not.
+    let large = place.upload(&numbers(all, 16, 3), 16);
+    let text = server.take(&large, &[3, 1]).expect_err("too large").to_string();
+    assert!(text.contains("must be from 0 to 7; take digits"), "{text}");
+    let text = server.take(&x, &[2 * all]).expect_err("beyond the end").to_string();
+    assert!(text.contains("2047"), "{text}");
+    let negative = server.sum(&[(-1, &x)], 0).expect("free");
+    let text = server.take(&negative, &[0]).expect_err("negative").to_string();
+    assert!(text.contains("add a constant"), "{text}");
+    let short = parts[0].clone().of_numbers(5).expect("fewer");
+    let text = Wires::join(&[&parts[1], &short]).expect_err("unequal").to_string();
+    assert!(text.contains("1024"), "{text}");
 }

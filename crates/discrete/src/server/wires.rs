@@ -2,9 +2,9 @@
 
 use crate::failure::Tail;
 use crate::numbers::check_numbers;
-use crate::{DiscreteParameters, Expected, Result};
+use crate::{DiscreteParameters, Expected, Result, error};
 use girih_ckks::server::Ciphertexts;
-use girih_rlwe::KeyId;
+use girih_rlwe::{Counts, KeyId, Mismatch};
 use std::ops::Range;
 
 /// A batch of ciphertexts of numbers that lie on the device of a
@@ -129,6 +129,32 @@ impl Wires {
     pub fn select(&self, range: Range<usize>) -> Result<Self> {
         let ciphertexts = self.ciphertexts.select(range)?;
         Ok(Self { ciphertexts, ..self.clone() })
+    }
+
+    /// The ciphertexts of several batches as one batch, in their order: copied on the device. The
+    /// range is that of all, and the errors are the larger ones everywhere.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) without any, and for batches of unequal numbers
+    /// of numbers; [`Error::Ckks`](crate::Error::Ckks) for those of several server keys, and
+    /// failures of the device.
+    pub fn join(parts: &[&Self]) -> Result<Self> {
+        let Some((first, others)) = parts.split_first() else {
+            return error::mismatch(Mismatch::empty("batches to join"));
+        };
+        let mut all = (*first).clone();
+        for part in others {
+            if part.numbers != first.numbers {
+                let what = "numbers of a ciphertext, as in the first batch";
+                return error::count(what, part.numbers, Counts::Exactly(first.numbers));
+            }
+            all.range = (all.range.0.min(part.range.0), all.range.1.max(part.range.1));
+            all.deviation = all.deviation.max(part.deviation);
+            all.tail = all.tail.or(&part.tail);
+        }
+        let ciphertexts: Vec<&Ciphertexts> = parts.iter().map(|part| &part.ciphertexts).collect();
+        all.ciphertexts = Ciphertexts::join(&ciphertexts)?;
+        Ok(all)
     }
 
     /// The ciphertexts of CKKS.

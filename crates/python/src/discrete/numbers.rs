@@ -322,6 +322,30 @@ impl DiscreteNumbers {
         }
     }
 
+    /// Elements in any order, as an array of the shape of `indices`: whole numbers that count the
+    /// elements as they lie, row after row, from 0 on, or from -1 backwards. Nothing leaves the
+    /// device. A slice takes rotations alone; shifts, reversals, strides and one element everywhere
+    /// some look-ups; what has no order up to one for each element.
+    fn take(&self, py: Python<'_>, indices: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let array = arrays::as_array(indices)?;
+        let shape: Vec<usize> = array.getattr("shape")?.extract()?;
+        let count = self.count();
+        let values = array.call_method0("ravel")?.call_method0("tolist")?;
+        let at = |value: PyResult<Bound<'_, PyAny>>| -> PyResult<usize> {
+            let value = whole(&value?)?;
+            let from =
+                if value < 0 { value.checked_add_unsigned(count as u64) } else { Some(value) };
+            let place = from.and_then(|from| usize::try_from(from).ok());
+            place.filter(|place| *place < count).ok_or_else(|| {
+                let why = format!("element {value} of an array of {count}");
+                Failure::mismatch(why).into()
+            })
+        };
+        let elements = values.try_iter()?.map(at).collect::<PyResult<Vec<usize>>>()?;
+        let (loaded, wires) = self.with(py, &[], move |key, x| Ok(key.take(&x[0], &elements)?))?;
+        Ok(Self { shape, store: Store::Device(loaded, wires) })
+    }
+
     /// Of bits: `on` where they are 1, else `off`, both of numbers from 0 on.
     #[pyo3(signature = (on, off, order = 2))]
     fn select(
