@@ -5,7 +5,7 @@ use girih::tfhe::ParameterSet;
 use girih_backend::{BackendError, PlanRequest};
 use girih_conformance::shapes;
 use girih_wgpu::{
-    Kernel, KernelVariant, Profile, Target, Vendor, WgpuPlan, desktop_gpu, kernel_variants,
+    Kernel, KernelVariant, Profile, Rolled, Target, Vendor, WgpuPlan, desktop_gpu, kernel_variants,
     mobile_gpu, poly_builds,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -117,6 +117,27 @@ fn plans_follow_the_compiler_of_the_vendor() {
     assert_eq!(form(Vendor::Amd, Profile::Core), (false, 4));
     assert_eq!(form(Vendor::Intel, Profile::Int64), (false, 4));
     assert_eq!(form(Vendor::Intel, Profile::Core), (true, 4));
+    // Of many columns, one polynomial an exchange where two spill.
+    let chosen = |name: &str, packing, vendor, profile| {
+        let set = ParameterSet::by_name(name).expect("built in");
+        let set = set.with_packing(packing).expect("a packing of it");
+        let target = Target { device, vendor, profile };
+        let plan = WgpuPlan::new(set.shape(), target, &PlanRequest::default(), None);
+        let plan = plan.expect("it fits");
+        (plan.tile.staged, plan.rolled, plan.signed, plan.looped)
+    };
+    assert_eq!(chosen("M5", 5, Vendor::Nvidia, Profile::Core).0, 2);
+    assert_eq!(chosen("M5", 5, Vendor::Amd, Profile::Core), (1, Rolled::Columns, false, false));
+    assert_eq!(chosen("M5", 5, Vendor::Intel, Profile::Core), (1, Rolled::Columns, false, false));
+    assert_eq!(chosen("M5", 5, Vendor::Amd, Profile::Int64).0, 2);
+    // Of few columns and several primes likewise, on Intel.
+    assert_eq!(chosen("G4", 1, Vendor::Intel, Profile::Core), (1, Rolled::Columns, false, false));
+    assert_eq!(chosen("STD128", 1, Vendor::Intel, Profile::Core).1, Rolled::Nothing);
+    // Primes of the native torus by a loop, one by one, or columns by a loop.
+    let torus = |vendor, profile| chosen("GIRIH_GATE", 1, vendor, profile);
+    assert!(torus(Vendor::Nvidia, Profile::Int64).3);
+    assert_eq!(torus(Vendor::Intel, Profile::Int64), (2, Rolled::Nothing, false, false));
+    assert_eq!(torus(Vendor::Intel, Profile::Core), (1, Rolled::Columns, false, false));
     let numbers = [0x10DE, 0x1002, 0x8086, 0x13B5].map(Vendor::of);
     assert_eq!(numbers, [Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Other]);
 }

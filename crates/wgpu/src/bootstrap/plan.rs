@@ -141,7 +141,7 @@ impl WgpuPlan {
                             },
                             few: None,
                         };
-                        plan.few = plan.few_of(choices.few, device)?;
+                        plan.few = plan.few_of(choices.few, target)?;
                         return Ok(plan);
                     }
                     Err(reason) => refusal = Some(reason),

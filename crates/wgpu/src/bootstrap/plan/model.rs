@@ -38,17 +38,29 @@ impl Form {
         let Target { device, vendor, profile } = target;
         let primes = shape.transform_words()?;
         let small_primes = primes.iter().all(|&p| p < SMALL_PRIME);
-        let signed =
-            choices.signed.unwrap_or(small_primes && prefers_signed(vendor, profile, primes.len()));
+        let by_vendor =
+            choices.looped != Some(true) && rolls_columns(vendor, profile, primes.len());
+        let rolled_of = |texts| match rolling(shape, texts, device.software) {
+            Rolled::Nothing if by_vendor => Rolled::Columns,
+            other => other,
+        };
+        let asked = choices.rolled.or(rolled);
+        let rolls = asked.unwrap_or_else(|| rolled_of(primes.len())) != Rolled::Nothing;
+        let signed = choices
+            .signed
+            .unwrap_or(small_primes && prefers_signed(vendor, profile, primes.len(), rolls));
         // Measured on an H200 (docs/performance.md): three texts of two columns outrun a loop over
-        // three primes, four texts do not.
-        let is_short = primes.len() <= 3 && shape.columns() == 2;
+        // three primes, four texts do not. Intel's compiler spills less of three texts, whatever
+        // their columns (docs/guide/gpus.md).
+        let is_short = primes.len() <= 3 && (shape.columns() == 2 || vendor == Vendor::Intel);
         let unrolls = is_short && profile == Profile::Int64 && !device.software;
         let loops = shape.is_torus() && !signed && choices.looped.unwrap_or(!unrolls);
         // How often the text of a step is there: once a prime, or once in a loop over them.
         let texts = if loops { 1 } else { primes.len() };
-        let rolled =
-            choices.rolled.or(rolled).unwrap_or_else(|| rolling(shape, texts, device.software));
+        let rolled = asked.unwrap_or_else(|| match vendor {
+            Vendor::Intel if shape.is_torus() && unrolls && !loops => Rolled::Nothing,
+            _ => rolled_of(texts),
+        });
         // Four words make a long kernel, which the software driver takes minutes to compile.
         let is_long = device.software && texts > 2;
         let prefers_four =
@@ -60,8 +72,12 @@ impl Form {
         let staged = match choices.staged {
             Some(staged) => vec![staged],
             None if is_long => vec![1],
-            // With room for a third, fewer workgroups share a multiprocessor, which is faster.
-            None if shape.is_torus() && unrolls && !loops => vec![3, 2, 1],
+            None if rolled != Rolled::Nothing && spills_groups(vendor, profile) => vec![1],
+            // With room for a third, fewer workgroups share a multiprocessor, which is faster on an
+            // H200; on Intel it only spills.
+            None if shape.is_torus() && unrolls && !loops && vendor != Vendor::Intel => {
+                vec![3, 2, 1]
+            }
             None => vec![2, 1],
         };
         // Loops over columns count whole groups of staged polynomials.
@@ -128,13 +144,27 @@ fn rolling(shape: &BootstrapShape, words: usize, software: bool) -> Rolled {
 /// Whether small primes have signed words. On an H200, with 64-bit products, they gain for one
 /// word and lose for two. AMD's and Intel's compilers multiply 64 by 64 bits for a signed
 /// product of two words, twice the work of an unsigned one; without 64-bit integers, signed
-/// words spill on AMD, and unsigned ones take more instructions on Intel.
-fn prefers_signed(vendor: Vendor, profile: Profile, words: usize) -> bool {
+/// words spill on AMD, and on Intel where columns are counted by loops; elsewhere unsigned ones
+/// take more instructions there.
+fn prefers_signed(vendor: Vendor, profile: Profile, words: usize, rolls: bool) -> bool {
     match (vendor, profile) {
         (Vendor::Amd, _) | (Vendor::Intel, Profile::Int64) => false,
+        (Vendor::Intel, Profile::Core) => !rolls,
         (_, Profile::Core) => true,
         (_, Profile::Int64) => words == 1,
     }
+}
+
+/// Where the compiler spills when two polynomials of many columns go through an exchange together,
+/// and little or nothing with one (docs/guide/gpus.md).
+fn spills_groups(vendor: Vendor, profile: Profile) -> bool {
+    matches!(vendor, Vendor::Amd | Vendor::Intel) && profile == Profile::Core
+}
+
+/// Where a loop over columns spills less than steps that are unrolled and than a loop over primes:
+/// of several words without 64-bit integers, by Intel's compiler.
+fn rolls_columns(vendor: Vendor, profile: Profile, words: usize) -> bool {
+    vendor == Vendor::Intel && profile == Profile::Core && words > 1
 }
 
 /// Where 4 coefficients a thread beat 8. On an H200: rolled kernels of small polynomials with
@@ -157,8 +187,9 @@ impl WgpuPlan {
     pub(super) fn few_of(
         &self,
         asked: Option<usize>,
-        device: &DeviceInfo,
+        target: Target<'_>,
     ) -> Result<Option<(usize, Option<usize>)>> {
+        let Target { device, vendor, profile } = target;
         let padded = 4 * self.layout().padded();
         let counted =
             if self.rolled == Rolled::Nothing { self.rows() } else { self.shape.columns() };
@@ -176,6 +207,7 @@ impl WgpuPlan {
                 .map(|staged| (staged, None))
         };
         match asked {
+            None if self.rolled != Rolled::Nothing && spills_groups(vendor, profile) => Ok(None),
             None => Ok(model()),
             Some(0) => Ok(None),
             Some(staged) if fits(staged) => Ok(Some((staged, Some(FEW_CIPHERTEXTS)))),
