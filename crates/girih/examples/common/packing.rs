@@ -377,15 +377,18 @@ mod tests {
         };
         let apply = |maps: &LinearMaps, x: &[Vec<Complex64>]| -> Vec<Vec<Complex64>> {
             let x: Vec<_> = x.iter().map(|x| x[..maps.slots()].to_vec()).collect();
-            let inputs = match maps.inputs() {
-                1 => vec![0..x.len()],
-                _ => halves(x.len()).to_vec(),
+            let (starts, results) = match maps.inputs() {
+                1 => (vec![0], x.len()),
+                _ => {
+                    let halves = halves(x.len());
+                    (halves.iter().map(|half| half.start).collect(), halves[0].len())
+                }
             };
             let one = |k: usize| {
-                let own: Vec<_> = inputs.iter().map(|range| x[range.start + k].clone()).collect();
+                let own: Vec<_> = starts.iter().map(|start| x[start + k].clone()).collect();
                 repeated(maps.apply(&own).remove(0))
             };
-            (0..inputs[0].len()).map(one).collect()
+            (0..results).map(one).collect()
         };
         let x = images.chunks(plan.images()).map(|images| repeated(plan.pack(images)));
         let mut x: Vec<_> = x.collect();
