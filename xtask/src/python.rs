@@ -16,7 +16,7 @@ pub struct Arguments {
     /// Build for the CPU alone, which takes a fraction of the time.
     #[arg(long)]
     cpu_only: bool,
-    /// Put the kernels of this folder into the package, which `cargo xtask kernels --bundle` filled.
+    /// Put the kernels of this folder into the package: `cargo xtask kernels --bundle` fills it.
     #[arg(long, value_name = "DIR", conflicts_with = "cpu_only")]
     kernels: Option<PathBuf>,
     /// Build with all that the tests of the workspace turn on, so that their build is shared.

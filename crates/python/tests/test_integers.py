@@ -97,7 +97,8 @@ def test_random_numbers_repeat_and_differ(integer_client, integer_server):
     assert set(dice) == set(range(6))
     for kind, arguments, part in (
         ("int8", {"below": 6}, "unsigned"), ("uint8", {"below": 0}, "takes 1 to 256"),
-        ("uint8", {"below": 257}, "FheUint8, which"), ("uint8", {"below": 6, "bits": 3}, "one of them"),
+        ("uint8", {"below": 257}, "FheUint8, which"),
+        ("uint8", {"below": 6, "bits": 3}, "one of them"),
         ("uint8", {"below": 6, "log2_distance": 300}, "from 0 to 256"),
     ):  # fmt: skip
         with pytest.raises(errors.MismatchError, match=part):

@@ -323,7 +323,8 @@ mod tests {
             (
                 plaintext(2, 10),
                 "a gate takes messages modulo 10, and these ciphertexts are messages modulo 2 \
-                 (plaintext moduli 10 and 2): encrypt them in this width, or work on them in theirs",
+                 (plaintext moduli 10 and 2): encrypt them in this width, or work on them in \
+                 theirs",
             ),
             (
                 Mismatch::value("number", "FheUint8", [0, 255]),

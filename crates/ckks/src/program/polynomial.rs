@@ -43,8 +43,8 @@ impl Basis {
     }
 }
 
-/// A vector that a polynomial's values are multiplied by, at no level: its factors stand in those of
-/// the terms.
+/// A vector that a polynomial's values are multiplied by, at no level: its factors stand in those
+/// of the terms.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mask {
     /// Of X^0, X^(N/len), .., at `scale`.
