@@ -91,8 +91,8 @@ const WORKS: [Work; 10] = [
         source: "Theodosian, H200, published",
     },
     Work {
-        what: "ResNet-20, compiled from PyTorch, an image",
-        record: "example_resnet20_nn",
+        what: "ResNet-20, eight images at once, an image",
+        record: "example_resnet20_full",
         field: "/figures/milliseconds_an_image",
         unit: Unit::Milliseconds,
         peer: 528.0,
