@@ -7,7 +7,8 @@ weights are made then. girih's second one waits until the device has all kernels
 `resnet20` takes images of 32 x 32 pixels in three colours and bootstraps at N = 2^16; its weights
 fill a large graphics card, or a hundred gigabytes of a host. With `--lattigo-limit SECONDS` Orion's
 own library is stopped after so many, compilation included, and it is said how long its first image
-had been computed by then.
+had been computed by then. `--lattigo-bootstrapping SLOTS` runs no network, but one bootstrapping by
+Orion's own library with the keys of `resnet20`.
 """
 
 import argparse
@@ -135,6 +136,23 @@ def run(name, back_end, device, images, limit):
     )
 
 
+def bootstrapping(slots):
+    """What is printed of Orion's own library: a bootstrapping with the keys of its ResNet-20."""
+    orion.init_scheme(config(*NETWORKS["resnet20"][1:]))
+    scheme = orion.core.orion.scheme
+    started = time.perf_counter()
+    scheme.bootstrapper.generate_bootstrapper(slots)
+    keys = time.perf_counter() - started
+    values = torch.rand(slots).repeat(scheme.params.get_slots() // slots)
+    # Level 0 is none to Orion's `encode`.
+    plain = scheme.backend.Encode(values.tolist(), 0, scheme.params.get_default_scale())
+    encrypted = scheme.backend.Encrypt(plain)
+    started, used = time.perf_counter(), time.process_time()
+    scheme.backend.Bootstrap(encrypted, slots)
+    took, busy = time.perf_counter() - started, time.process_time() - used
+    return f"keys {keys:.0f} s, a bootstrapping {took:.1f} s ({busy:.1f} s of processors)"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("networks", nargs="*", default=["mlp", "lola", "lenet"])
@@ -142,7 +160,12 @@ def main():
     parser.add_argument("--images", type=int, default=5)
     parser.add_argument("--only", choices=("girih", "lattigo"), help="one back end")
     parser.add_argument("--lattigo-limit", type=float, metavar="SECONDS")
+    parser.add_argument("--lattigo-bootstrapping", type=int, metavar="SLOTS")
     arguments = parser.parse_args()
+    if arguments.lattigo_bootstrapping is not None:
+        slots = arguments.lattigo_bootstrapping
+        print(f"lattigo, {slots} slots: {bootstrapping(slots)}", flush=True)
+        return
     for name in arguments.networks:
         for back_end in [arguments.only] if arguments.only else ("girih", "lattigo"):
             limit = arguments.lattigo_limit if back_end == "lattigo" else None

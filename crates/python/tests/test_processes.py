@@ -311,9 +311,12 @@ else:
         return x
 
     work = (lambda: server.record(many, x)) if what == "recording" else x.bootstrap
+# What is loaded in less time than the test waits is loaded again.
+times = 50 if "loading" in what else 1
 print("begins", flush=True)
 try:
-    work()
+    for _ in range(times):
+        work()
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
     raise

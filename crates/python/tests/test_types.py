@@ -33,6 +33,8 @@ def test_stubs_are_what_there_is(tmp_path):
     # `__array__` ciphertexts would be array-likes.
     allowed.write_text(
         "girih\\._girih\\.__all__\n"
+        # What functools caches has no signature of its own.
+        "girih\\.orion\\._plan\\._steps\n"
         "girih\\._girih\\..*\\.__(reduce|reduce_ex|array|array_ufunc|r?pow|r?truediv|richcmp"
         "|rfloordiv|rmod|rlshift|rrshift)__\n"
     )

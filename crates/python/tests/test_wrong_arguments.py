@@ -473,6 +473,7 @@ def calls(objects, client, keys, server, ckks_client, ckks_keys, ckks_server, in
         "discrete.Numbers.select": (
             of_numbers(slot_bits.select), (o["numbers"], o["numbers"], 2), {},
         ),
+        "discrete.Numbers.take": (of_numbers(o["numbers"].take), ([0],), {}),
         "discrete.Integers.astype": (of_numbers(slot_integers.astype), ("int8",), {}),
         "discrete.Integers.from_bytes": (
             discrete.Integers.from_bytes, (slot_integers.to_bytes(), (2,)), {},
