@@ -310,7 +310,7 @@ fn jobs<'a>(
                 &set,
                 arguments.bootstrapping,
                 &limits,
-                &girih_cuda::poly_plan(&limits),
+                &girih_cuda::poly_plan(&limits, set.chain().log2_degree()),
             )?;
             let job = |k: PolyKernel| Job {
                 arch,
