@@ -142,7 +142,7 @@ fn random_constant_and_zero_vectors_at_every_message_ratio() {
 
 #[test]
 fn other_sets() {
-    for set in ["INSECURE_CKKS_D35_N10", "INSECURE_CKKS_D35_LOW_N10"] {
+    for set in ["INSECURE_CKKS_D35_N10", "INSECURE_CKKS_D35_30BIT_LOW_N10"] {
         let mut f = Fixture::of(set);
         let z = f.client.random_slots(512);
         for (rho, noise, total) in [(5, -26.2, -16.6), (8, -27.0, -22.6)] {
