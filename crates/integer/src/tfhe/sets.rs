@@ -1,6 +1,7 @@
 //! Which parameter sets integers take.
 
 use crate::tfhe::MESSAGE_BITS;
+use crate::tfhe::record::Margin;
 use crate::tfhe::run::log2_failure;
 use crate::{Result, error::unsupported};
 use girih_tfhe::{NoiseModel, ParameterSet};
@@ -26,7 +27,7 @@ pub(crate) fn check_set(set: &ParameterSet) -> Result<()> {
     check_packing(set)?;
     let model = NoiseModel::new(set);
     let room = set.shape().log2_stored_modulus() > MESSAGE_BITS + 2;
-    let log2_failure = if room { log2_failure(&model, set, LEAST_NORM) } else { 0.0 };
+    let log2_failure = if room { log2_failure(&model, set, Margin::Half, LEAST_NORM) } else { 0.0 };
     if log2_failure > WORST_LOG2_FAILURE {
         let why = format!(
             "sums of digits would be read wrongly with probability 2^{log2_failure:.1}, so no \
