@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) const LARGEST_NORM: u32 = 25;
 
 /// The same with a whole step of margin: what is beyond it no sum makes use of.
-const LARGEST_WIDE_NORM: u32 = 1 << 12;
+const LARGEST_WIDE_NORM: u32 = 1 << 14;
 
 /// The most jobs of a list.
 pub(crate) const MOST_JOBS: usize = 1 << 16;

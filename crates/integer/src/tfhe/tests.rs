@@ -480,6 +480,9 @@ proptest! {
             let b = Number::new(b, bits);
             let plain = plain(b.value, bits);
             check(&program(operation, signed, &[number(bits), plain], 25), operation, signed, a, b);
+            let same = program(operation, signed, &[number(bits), Operand::Same(0)], 25);
+            let got = results(&same, &[a.digits()], bits);
+            assert_eq!(got, expected(operation, signed, a, a), "{operation:?} of {}", a.value);
         }
     }
 }

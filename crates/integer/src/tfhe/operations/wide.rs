@@ -161,7 +161,9 @@ pub(super) fn wide_products(
     }
     for (k, step, parts) in wide {
         let mut of = |part: &Vec<Product>| -> Vec<Linear> {
-            part.iter().map(|x| x.look_up(recorder, step, |x| x)).collect()
+            // The last two columns have room for their lowest bits alone.
+            let value = |x: i32| if step == LAST { x % (RADIX * RADIX) } else { x };
+            part.iter().map(|x| x.look_up(recorder, step, value)).collect()
         };
         let parts: Vec<Vec<Linear>> = parts.iter().map(&mut of).collect();
         next.read(recorder, k, &parts, step);
@@ -178,8 +180,10 @@ struct Limits {
     /// The most that a sum of one part is, and of each of several.
     whole: i32,
     part: i32,
-    /// Terms of a sum, and whether several parts are worth it.
+    /// Parts of a sum, and terms.
+    parts: usize,
     terms: usize,
+    /// Whether there may be several parts.
     joint: bool,
 }
 
@@ -190,10 +194,12 @@ impl Limits {
         // Bit 3 is taken off, with the weight that it needs at worst.
         let bit = Wide::bit_weight(step, if columns > 1 { DIGIT } else { step }) as u32;
         let terms = (recorder.wide_budget() / weight.pow(2)).saturating_sub(bit.pow(2)) as usize;
+        let parts = Wide::most_parts(step);
         if columns <= 2 {
-            return Self { whole: i32::MAX, part: i32::MAX, terms, joint: false };
+            return Self { whole: i32::MAX, part: i32::MAX, parts, terms, joint: false };
         }
-        Self { whole: Wide::largest(step), part: Wide::largest_about(step), terms, joint }
+        let (whole, part) = (Wide::largest(step), Wide::largest_about(step));
+        Self { whole, part, parts, terms, joint }
     }
 
     /// Terms in bundles for a sum each, by parts of it.
@@ -207,16 +213,15 @@ impl Limits {
             let all = bundles(terms, &most, self.whole, self.terms);
             return all.into_iter().map(|bundle| vec![bundle]).collect();
         }
-        let most_parts = |bundle: Vec<T>| -> Vec<Vec<T>> {
-            match bundle.iter().map(&most).sum::<i32>() <= self.whole {
-                true => vec![bundle],
-                false => bundles(bundle, &most, self.part, self.terms),
+        let of_parts = |bundle: Vec<T>| -> Vec<Vec<Vec<T>>> {
+            if bundle.iter().map(&most).sum::<i32>() <= self.whole {
+                return vec![vec![bundle]];
             }
+            let parts = bundles(bundle, &most, self.part, self.terms);
+            parts.chunks(self.parts).map(<[_]>::to_vec).collect()
         };
-        bundles(terms, &most, self.whole + self.part, self.terms)
-            .into_iter()
-            .map(most_parts)
-            .collect()
+        let all = bundles(terms, &most, self.whole + self.part, self.terms);
+        all.into_iter().flat_map(of_parts).collect()
     }
 }
 
@@ -315,5 +320,115 @@ impl Columns {
             }
         }
         next.terms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tfhe::program::Program;
+    use crate::tfhe::record::{Aim, Budgets, DigitState, Rules, Values};
+
+    /// The digits of sums of so many terms up to 9, read in parts; terms count `step` fine steps.
+    fn program(parts: &[usize], step: i32) -> Program {
+        let budgets = Budgets { half: 25, whole: 1600 };
+        let rules = Rules { budgets, pairs: true, aim: Aim::FewLevels };
+        let mut recorder = Recorder::new(rules);
+        let state = DigitState { values: Values::range(0, 9), norm: 1 };
+        let mut next = 0..;
+        let mut term = |recorder: &mut Recorder| {
+            let x = recorder.input(0, next.next().expect("no end"), state);
+            recorder.look_up_in_steps(&x, step, |x| x)
+        };
+        let parts: Vec<Vec<Linear>> =
+            parts.iter().map(|&n| (0..n).map(|_| term(&mut recorder)).collect()).collect();
+        let mut columns = Columns { terms: vec![Vec::new(); 3], steps: vec![FINE; 3] };
+        columns.read(&mut recorder, 0, &parts, step);
+        let digits: Vec<Linear> = columns.terms.iter().map(Linear::sum).collect();
+        assert!(recorder.is_within_budget());
+        Program::new(recorder, &[digits])
+    }
+
+    /// Terms up to 9 with this sum.
+    fn terms(count: usize, sum: i32, last: bool) -> Vec<i32> {
+        let mut left = sum;
+        let mut take = || {
+            let x = left.min(9);
+            left -= x;
+            x
+        };
+        let mut terms: Vec<i32> = (0..count).map(|_| take()).collect();
+        if last {
+            terms.reverse();
+        }
+        terms
+    }
+
+    fn number(digits: &[i32]) -> i32 {
+        digits.iter().rev().fold(0, |n, d| 4 * n + d)
+    }
+
+    #[test]
+    fn every_sum_is_read() {
+        for (count, step) in [(8, 1), (5, 2), (3, 4)] {
+            assert!(9 * count as i32 <= Wide::largest(step) && 9 * count as i32 + 9 > 16);
+            let program = program(&[count], step);
+            // Terms in whole steps are what is given.
+            let (levels, own) = if step == FINE { (2, 0) } else { (3, count) };
+            assert_eq!((program.levels, program.bootstrappings()), (levels, own + 4));
+            for (sum, last) in (0..=9 * count as i32).flat_map(|s| [(s, false), (s, true)]) {
+                let digits = program.simulate(&[terms(count, sum, last)]);
+                assert_eq!(number(&digits[0]), sum, "{step}");
+            }
+        }
+    }
+
+    /// Whatever errors make of parts near multiples of 16.
+    #[test]
+    fn every_pair_of_sums_is_read_in_parts() {
+        for (counts, step) in [([8, 8], 1), ([5, 5], 2)] {
+            assert!(9 * counts[0] as i32 <= Wide::largest_about(step));
+            let program = program(&counts, step);
+            let count: usize = counts.iter().sum();
+            assert_eq!((program.levels, program.bootstrappings()), (3, count + 6));
+            let most = counts.map(|count| 9 * count as i32);
+            for (a, b) in (0..=most[0]).flat_map(|a| (0..=most[1]).map(move |b| (a, b))) {
+                for last in [false, true] {
+                    let inputs = [terms(counts[0], a, last), terms(counts[1], b, last)].concat();
+                    let digits = program.simulate(&[inputs]);
+                    assert_eq!(number(&digits[0]), a + b, "{a} and {b}, {step}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_parts_as_there_may_be() {
+        let counts = [8; 4];
+        assert_eq!(counts.len(), Wide::most_parts(1));
+        let recorder = Recorder::new(Rules {
+            budgets: Budgets { half: 25, whole: 64 * 40 },
+            pairs: true,
+            aim: Aim::FewLevels,
+        });
+        let limits = Limits::new(&recorder, 1, 3, true);
+        let terms = [9; 40];
+        for parts in limits.bundles(&terms, |&x| x) {
+            assert!(parts.len() <= 4 && parts.iter().all(|part| part.len() <= 8), "{parts:?}");
+        }
+        let program = program(&[5; 4], 1);
+        for seed in 0..20_000i32 {
+            let of = |i: i32| seed.wrapping_mul(0x9e37_79b1_u32 as i32).rotate_left(i as u32) & 15;
+            let inputs: Vec<i32> = (0..20).map(|i| of(i).min(9)).collect();
+            let digits = program.simulate(&[inputs.clone()]);
+            assert_eq!(number(&digits[0]), inputs.iter().sum::<i32>(), "{inputs:?}");
+        }
+    }
+
+    /// A part more leaves a sum that half of the circle has no room for.
+    #[test]
+    #[should_panic(expected = "margin")]
+    fn more_parts_than_there_may_be() {
+        program(&[3; 6], 2);
     }
 }

@@ -53,6 +53,11 @@ impl Wide {
         ((CIRCLE / 2 / (MODULUS * step) + 1) * MODULUS * step - FINE) / step
     }
 
+    /// Parts of which so many leave a sum whose upper bits can be looked up.
+    pub fn most_parts(step: i32) -> usize {
+        (CIRCLE / 2 / (MODULUS * step)) as usize
+    }
+
     /// The weight with which bit 3 of a sum is taken off it, where it is looked up as 2 in steps of
     /// the next column.
     pub fn bit_weight(step: i32, next: i32) -> i32 {
@@ -174,7 +179,9 @@ impl Recorder {
             sum.plus(&Linear { values: Values::one(0), ..x.times(-weight) })
         });
         let (below, count) = ((FINE - 1) / sum.step, abouts.len() as i32);
-        Wide { terms, least: -below * count, most: (MODULUS - 1) * count, ..sum.clone() }
+        // Without bit 3, what is below 0 is less.
+        let least = -(below * count + MODULUS - 1) / MODULUS * MODULUS;
+        Wide { terms, least, most: (MODULUS - 1) * count, ..sum.clone() }
     }
 
     fn read(&mut self, sum: &Wide, weight: i32, places: Vec<(i32, i32)>, step: i32) -> Linear {
