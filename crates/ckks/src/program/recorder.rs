@@ -1,6 +1,7 @@
 //! The recorder, ciphertexts as it sees them, and what must be resident when its program runs.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use girih_backend::poly::{
@@ -24,7 +25,7 @@ pub enum Part {
 }
 
 /// An encoded plaintext: integer coefficients of a polynomial in X^(2^log2_run).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainPolynomial {
     /// The coefficients of X^0, X^(2^log2_run), ..: N / 2^log2_run of them,
     /// each below 2^62 in magnitude.
@@ -33,6 +34,20 @@ pub struct PlainPolynomial {
     pub log2_run: u32,
     /// The primes that it is wanted for.
     pub basis: Basis,
+}
+
+/// About so many coefficients are hashed.
+const HASHED: usize = 256;
+
+impl Hash for PlainPolynomial {
+    /// Of coefficients some are enough: those of vectors that differ somewhere differ nearly
+    /// everywhere.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let step = (self.coefficients.len() / HASHED).max(1);
+        self.coefficients.iter().step_by(step).for_each(|&c| state.write_i64(c));
+        (self.coefficients.len(), self.log2_run).hash(state);
+        self.basis.hash(state);
+    }
 }
 
 impl PlainPolynomial {
