@@ -170,7 +170,11 @@ fn check_finite(z: &Parts) -> Result<()> {
     if are_finite(&z.re) & are_finite(&z.im) {
         return Ok(());
     }
-    refuse("a value to encode", "infinite or no number", "only finite numbers can be encoded".into())
+    refuse(
+        "a value to encode",
+        "infinite or no number",
+        "only finite numbers can be encoded".into(),
+    )
 }
 
 fn check_scale(operation: &str, scale: f64) -> Result<()> {

@@ -4,8 +4,8 @@
 //! pair (u, v) at distance len/2 in a block of len entries to `(u + w_j v, u - w_j v)`,
 //! `w_j = exp(2 pi i 5^j / (4 len))` (Cheon, Kim, Kim and Song 2017, as in HEAAN).
 
-use girih_ring::fft::{self, Complex, Kernel, Lanes, Simd};
 use girih_ring::bit_reverse;
+use girih_ring::fft::{self, Complex, Kernel, Lanes, Simd};
 use num_complex::Complex64;
 
 /// Tables for up to 2^`log2_slots` slots: the same ones serve every smaller power of two.
@@ -91,7 +91,8 @@ impl Transform {
                 for j in 0..half {
                     let (u, v) = (z.at(start + j), z.at(start + j + half));
                     let difference = (u - v) * 0.5;
-                    let (sum, product) = ((u + v) * 0.5, difference * self.roots.at(half + j).conj());
+                    let (sum, product) =
+                        ((u + v) * 0.5, difference * self.roots.at(half + j).conj());
                     (z.re[start + j], z.im[start + j]) = (sum.re, sum.im);
                     (z.re[start + j + half], z.im[start + j + half]) = (product.re, product.im);
                 }
@@ -162,10 +163,7 @@ const WIDEST: usize = 8;
 #[inline(always)]
 fn butterfly<L: Lanes>(l: L, u: C<L>, v: C<L>, w: C<L>) -> [C<L>; 2] {
     let half = l.splat(0.5);
-    let sum = Complex {
-        re: l.mul(l.add(u.re, v.re), half),
-        im: l.mul(l.add(u.im, v.im), half),
-    };
+    let sum = Complex { re: l.mul(l.add(u.re, v.re), half), im: l.mul(l.add(u.im, v.im), half) };
     let (re, im) = (l.mul(l.sub(u.re, v.re), half), l.mul(l.sub(u.im, v.im), half));
     let product = Complex {
         re: l.add(l.mul(re, w.re), l.mul(im, w.im)),

@@ -333,3 +333,27 @@ impl Recorder {
         self.builder.basis(x).clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also where what differs is not hashed.
+    #[test]
+    fn polynomials_are_told_apart_by_all_coefficients() {
+        let of = |place: usize| {
+            let mut coefficients = vec![3; 16 * HASHED];
+            coefficients[place] = 5;
+            let (coefficients, basis) = (coefficients.into(), Basis::new([0, 1]));
+            PlainPolynomial { coefficients, log2_run: 1, basis }
+        };
+        let mut known = HashMap::new();
+        for place in [0, 1, 2, 16, 17] {
+            assert_eq!(known.insert(of(place), place), None);
+        }
+        for place in [0, 1, 2, 16, 17] {
+            assert_eq!(known.get(&of(place)), Some(&place));
+        }
+        assert_eq!(known.get(&of(3)), None);
+    }
+}

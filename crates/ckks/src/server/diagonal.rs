@@ -50,7 +50,7 @@ impl Diagonal {
                 to.iter_mut().zip(values).for_each(|(to, value)| *to = value.abs());
             }
             Self::Complex(values) => {
-                to.iter_mut().zip(values).for_each(|(to, value)| *to = value.norm());
+                to.iter_mut().zip(values).for_each(|(to, value)| *to = magnitude(*value));
             }
         }
     }
@@ -65,4 +65,9 @@ impl Diagonal {
         let is_real = matches!(self, Self::Real(_));
         hasher.update(&[u8::from(is_real)]);
     }
+}
+
+/// The magnitude of a number; that of a real one takes no root.
+pub(super) fn magnitude(value: Complex64) -> f64 {
+    if value.im == 0.0 { value.re.abs() } else { value.norm() }
 }

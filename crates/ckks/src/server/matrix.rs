@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::diagonal::Diagonal;
+use super::diagonal::{Diagonal, magnitude};
 use super::tracked::{MapNorms, short};
 use crate::encoder::Factors;
 use crate::program::DiagonalPlan;
@@ -162,11 +162,13 @@ impl LinearMap {
             for (apart, pairs) in &pairs {
                 products.fill(Complex64::default());
                 for [v, w] in pairs {
+                    // Lengths are powers of two.
+                    let (v_last, w_last) = (v.len() - 1, w.len() - 1);
                     for (j, product) in (first..).zip(&mut products) {
-                        *product += v[j % v.len()] * w[(j + apart) % w.len()].conj();
+                        *product += v[j & v_last] * w[(j + apart) & w_last].conj();
                     }
                 }
-                sums.iter_mut().zip(&products).for_each(|(sum, product)| *sum += product.norm());
+                sums.iter_mut().zip(&products).for_each(|(sum, p)| *sum += magnitude(*p));
             }
             sums.into_iter().fold(0.0, f64::max)
         };
@@ -452,6 +454,24 @@ mod tests {
         let [a, b] = [short.norms(), long.norms()];
         assert_eq!((a.row_sum, a.row_norm, a.reach), (b.row_sum, b.row_norm, b.reach));
         assert!((a.norm - b.norm).abs() < 1e-12, "{} {}", a.norm, b.norm);
+    }
+
+    /// What has no imaginary parts is one map, however it was given.
+    #[test]
+    fn real_maps_are_complex_ones_without_imaginary_parts() {
+        let real: Vec<f64> = (0..8).map(|j| f64::from(j) - 2.5).collect();
+        let complex: Vec<Complex64> = real.iter().map(|&re| re.into()).collect();
+        let i = Complex64::i();
+        let [one, two] = [i, -i].map(|i| complex.iter().map(|v| v / 2.0 + i).collect::<Vec<_>>());
+        let of_real = LinearMap::from_diagonals(8, [(3, real)]).unwrap();
+        let of_complex = LinearMap::from_diagonals(8, [(3, complex)]).unwrap();
+        let sum = LinearMap::from_diagonals(8, [(3, one.clone()), (3, two)]).unwrap();
+        let other = LinearMap::from_diagonals(8, [(3, one)]).unwrap();
+        assert_eq!((&of_real, &of_real), (&of_complex, &sum));
+        assert_eq!([of_complex.digest(), sum.digest()], [of_real.digest(); 2]);
+        assert_ne!(of_real.digest(), other.digest());
+        assert!(of_real.diagonals().all(|(_, v)| matches!(v, Factors::Real(_))));
+        assert!(other.diagonals().all(|(_, v)| matches!(v, Factors::Complex(_))));
     }
 
     #[test]

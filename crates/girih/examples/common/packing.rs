@@ -222,7 +222,9 @@ impl<'a> Plan<'a> {
             Beside::Same => PackedBeside::Times(bound(i - 1) / unit),
             Beside::Convolved(c) => {
                 bias.iter_mut().zip(&c.bias).for_each(|(b, more)| *b += more);
-                PackedBeside::Mapped(self.maps(c, i - 1, to, bound(i - 1) / unit, |mapping| mapping.map())?)
+                PackedBeside::Mapped(
+                    self.maps(c, i - 1, to, bound(i - 1) / unit, |mapping| mapping.map())?,
+                )
             }
         };
         let bias = to.filled(0..to.images(), |c| bias[c] / unit);
@@ -546,6 +548,33 @@ mod tests {
         let network = include_bytes!("../resnet20.safetensors");
         let pictures = include_bytes!("../resnet20_images.safetensors");
         check(network, pictures, (32768, 8), [2, 2, 1]);
+    }
+
+    /// Rotations are those of the maps themselves.
+    #[test]
+    fn keys_are_known_without_the_numbers_of_maps() {
+        let network = Network::read(include_bytes!("../resnet20_small.safetensors"));
+        let network = network.expect("a network");
+        for (slots, count) in [(512, 1), (256, 2), (512, 8), (256, 12)] {
+            let plan = Plan::new(&network, slots, count).expect("room");
+            let (first, others) = plan.rotations().expect("right maps");
+            let mut wanted = plan.head().expect("a matrix").rotations().expect("rotations");
+            for i in 0..plan.layers() {
+                let layer = plan.layer(i).expect("right maps");
+                let mut own = layer.maps.rotations();
+                if let PackedBeside::Mapped(maps) = layer.beside {
+                    own.extend(maps.rotations());
+                }
+                if i == 0 {
+                    assert_eq!(first, own);
+                } else {
+                    wanted.extend(own);
+                }
+            }
+            wanted.sort_unstable();
+            wanted.dedup();
+            assert_eq!(others, wanted);
+        }
     }
 
     #[test]

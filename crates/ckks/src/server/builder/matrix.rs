@@ -1,11 +1,11 @@
 //! Linear maps and matrices.
 
 use super::{Builder, Node};
+use crate::encoder::Factors;
 use crate::program::{DiagonalPlan, LinearTransform, Recorded};
 use crate::server::maps::LinearMaps;
 use crate::server::matrix::{LinearMap, Matrix, ProductMaps};
 use crate::server::tracked::{MapNorms, Tracked, salt, times};
-use crate::encoder::Factors;
 use crate::{Error, Result};
 
 impl Builder<'_> {
