@@ -83,32 +83,31 @@ impl Encoder {
         let norms = z.re.iter().zip(&z.im).map(|(re, im)| re.hypot(*im));
         let largest = norms.fold(0.0, f64::max);
         let mut coefficients = vec![0; 2 * slots];
-        self.integers(&mut z, largest, scale, &mut coefficients)?;
+        self.integers(&mut z, scale, &mut coefficients)?;
         Ok((coefficients, largest))
     }
 
     /// The coefficients of [`Encoder::coefficients`] of what is in `z`, which is of no use then.
+    /// It is quicker, by an amount that depends on how large values are: not for secrets.
     pub(crate) fn coefficients_of(&self, z: &mut Parts, scale: f64) -> Result<Arc<[i64]>> {
         let slots = z.len();
         self.check_slots("the vector to encode", slots)?;
         check_scale("encoding", scale)?;
         check_finite(z)?;
-        // A bound of magnitudes is enough.
         let larger = |most: f64, part: &f64| if part.abs() > most { part.abs() } else { most };
-        let largest = SQRT_2 * z.re.iter().chain(&z.im).fold(0.0, larger);
+        let largest = z.re.iter().chain(&z.im).fold(0.0, larger);
         let mut coefficients: Arc<[i64]> = std::iter::repeat_n(0, 2 * slots).collect();
         let own = Arc::get_mut(&mut coefficients).expect("nobody else has it");
-        self.integers(z, largest, scale, own)?;
+        // No coefficient exceeds the largest magnitude, but for roundings.
+        let is_small = SQRT_2 * largest * scale < SMALL;
+        if !is_small || self.transform.to_small_integers(z, scale, own).is_none() {
+            self.integers(z, scale, own)?;
+        }
         Ok(coefficients)
     }
 
-    /// Coefficients of finite numbers up to `largest` in magnitude.
-    fn integers(&self, z: &mut Parts, largest: f64, scale: f64, out: &mut [i64]) -> Result<()> {
-        // No coefficient exceeds the largest value, but for roundings.
-        let is_small = largest * scale < SMALL;
-        if is_small && self.transform.to_small_integers(z, scale, out).is_some() {
-            return Ok(());
-        }
+    /// Coefficients of finite numbers.
+    fn integers(&self, z: &mut Parts, scale: f64, out: &mut [i64]) -> Result<()> {
         self.transform.to_coefficients(z);
         for (out, part) in out.iter_mut().zip(z.re.iter().chain(&z.im)) {
             let scaled = (part * scale).round_ties_even();

@@ -127,10 +127,16 @@ fn vectors_give_the_integers_that_scalars_give() {
 #[test]
 fn large_coefficients_are_rounded_otherwise() {
     let encoder = Encoder::new(9).expect("in range");
-    // 2^55 plus what a sum with 3 2^51 would lose.
-    let plaintext = encoder.encode(&[2f64.powi(20); 256], 2f64.powi(35) + 8.0).expect("it fits");
-    assert_eq!(plaintext.coefficients()[0], (1 << 55) + (8 << 20));
-    assert!(plaintext.coefficients()[1..].iter().all(|&c| c == 0));
+    let slots: Vec<Complex64> = some_slots(256).iter().map(|z| z * 2f64.powi(20)).collect();
+    // Below 2^51, where sums with 3 2^51 round, and beyond.
+    for log2_scale in [20, 25, 26, 27, 28, 29, 35] {
+        let scale = 2f64.powi(log2_scale);
+        let mut z = Parts::default();
+        z.fill(slots.iter().copied());
+        let found = encoder.coefficients_of(&mut z, scale).expect("it fits");
+        let wanted = encoder.encode(&slots, scale).expect("it fits");
+        assert_eq!(*found, *wanted.coefficients(), "{log2_scale}");
+    }
 }
 
 #[test]

@@ -246,14 +246,17 @@ impl ToIntegers<'_> {
     #[inline(always)]
     fn last_stages<L: Lanes>(&mut self, l: L) {
         let (n, width) = (self.re.len(), L::WIDTH);
-        let bits = width.trailing_zeros();
+        let mut reversed = [0; WIDEST];
+        for (lane, reversed) in reversed[..width].iter_mut().enumerate() {
+            *reversed = bit_reverse(lane, width.trailing_zeros());
+        }
         // So far apart are blocks whose numbers differ in their upper bits alone, and results of
         // one place in a block.
         let apart = n / (width * width);
         for number in 0..apart {
             let [mut re, mut im] = [[l.splat(0.0); WIDEST]; 2];
-            for lane in 0..width {
-                let at = width * (bit_reverse(lane, bits) * apart + number);
+            for (lane, block) in reversed[..width].iter().enumerate() {
+                let at = width * (block * apart + number);
                 (re[lane], im[lane]) = (l.load(&self.re[at..]), l.load(&self.im[at..]));
             }
             l.transpose(&mut re[..width]);
@@ -276,8 +279,8 @@ impl ToIntegers<'_> {
                 half /= 2;
             }
             let first = bit_reverse(number, apart.trailing_zeros()) * width;
-            for place in 0..width {
-                let at = bit_reverse(place, bits) * (n / width) + first;
+            for (place, to) in reversed[..width].iter().enumerate() {
+                let at = to * (n / width) + first;
                 self.round(l, re[place], at);
                 self.round(l, im[place], at + n);
             }
