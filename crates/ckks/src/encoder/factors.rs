@@ -1,6 +1,6 @@
 //! Vectors in the clear, real ones as half as many doubles.
 
-use super::Parts;
+use super::transform::Parts;
 use num_complex::Complex64;
 
 /// Numbers in slots, or a period of them.

@@ -16,8 +16,8 @@ pub(super) const PIECE_BYTES: usize = 4 << 20;
 const COPY_BYTES: usize = 512 << 10;
 
 /// What is shorter is copied by the calling thread: where all processors are busy, it takes longer
-/// until others wake up. An encoded vector is that short.
-const SHARED_BYTES: usize = 2 << 20;
+/// until others wake up. Polynomials of few limbs are that short.
+const SHARED_BYTES: usize = 1 << 20;
 
 /// Pieces of pinned memory, each with the event that ends its last use.
 pub(super) struct Staging {
