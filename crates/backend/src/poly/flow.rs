@@ -32,7 +32,13 @@ pub fn flow<T: Sync>(
 ) -> Result<()> {
     let mut rest = limbs;
     let make = |limbs: &[T], room: &mut Vec<u32>| {
-        room.resize(limbs.iter().map(&words).sum(), 0);
+        let len = limbs.iter().map(&words).sum();
+        if room.capacity() < len {
+            // Zeros that nobody has written yet: threads that make limbs touch this memory first,
+            // all of them, in place of this one alone.
+            *room = vec![0; len];
+        }
+        room.resize(len, 0);
         make(limbs, room);
     };
     let Some(first) = lot(&mut rest, most, &words) else { return Ok(()) };

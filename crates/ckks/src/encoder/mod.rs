@@ -3,16 +3,21 @@
 //! Slot j of a polynomial m is `m(zeta^(5^j mod 2N))`, `zeta = exp(i pi / N)`, j < N/2. A vector of
 //! n < N/2 slots (a power of two) is repeated; its polynomial lives in `X^(N/2n)`.
 
+mod factors;
 mod plaintext;
 #[cfg(test)]
 mod tests;
 mod transform;
 
+pub use factors::Factors;
 pub use plaintext::Plaintext;
+pub(crate) use transform::Parts;
 
 use crate::{Error, Result};
 use num_complex::Complex64;
-use transform::Transform;
+use std::f64::consts::SQRT_2;
+use std::sync::Arc;
+use transform::{SMALL, Transform};
 
 /// Encodes and decodes for one ring degree. It holds tables of 3N/2 complex roots at most, so one
 /// is shared by all who need it.
@@ -72,34 +77,52 @@ impl Encoder {
         let slots = values.len();
         self.check_slots("the vector to encode", slots)?;
         check_scale("encoding", scale)?;
-        let mut z: Vec<Complex64> = values.iter().map(|&value| value.into()).collect();
-        // Values may be secret: errors say neither which is wrong nor what it is.
-        let refuse = |what: &str, value: &str, rule: String| {
-            Err(Error::Value { what: what.into(), value: value.into(), rule })
-        };
-        if !z.iter().all(|value| value.is_finite()) {
-            let rule = "only finite numbers can be encoded".into();
-            return refuse("a value to encode", "infinite or no number", rule);
-        }
-        let largest = z.iter().map(|value| value.norm()).fold(0.0, f64::max);
-        self.transform.to_coefficients(&mut z);
+        let mut z = Parts::default();
+        z.fill(values.iter().map(|&value| value.into()));
+        check_finite(&z)?;
+        let norms = z.re.iter().zip(&z.im).map(|(re, im)| re.hypot(*im));
+        let largest = norms.fold(0.0, f64::max);
         let mut coefficients = vec![0; 2 * slots];
-        for (k, c) in z.iter().enumerate() {
-            for (place, part) in [(k, c.re), (k + slots, c.im)] {
-                let scaled = (part * scale).round_ties_even();
-                // Also refuses what overflowed on the way: a comparison with NaN is false.
-                if scaled.abs() < LARGEST_COEFFICIENT {
-                    coefficients[place] = scaled as i64;
-                } else {
-                    let rule = format!(
-                        "values times the scale 2^{:.2} must stay below 2^62: divide them",
-                        scale.log2()
-                    );
-                    return refuse("a coefficient of the encoding", "too large", rule);
-                }
+        self.integers(&mut z, scale, &mut coefficients)?;
+        Ok((coefficients, largest))
+    }
+
+    /// The coefficients of [`Encoder::coefficients`] of what is in `z`, which is of no use then.
+    /// It is quicker, by an amount that depends on how large values are: not for secrets.
+    pub(crate) fn coefficients_of(&self, z: &mut Parts, scale: f64) -> Result<Arc<[i64]>> {
+        let slots = z.len();
+        self.check_slots("the vector to encode", slots)?;
+        check_scale("encoding", scale)?;
+        check_finite(z)?;
+        let larger = |most: f64, part: &f64| if part.abs() > most { part.abs() } else { most };
+        let largest = z.re.iter().chain(&z.im).fold(0.0, larger);
+        let mut coefficients: Arc<[i64]> = std::iter::repeat_n(0, 2 * slots).collect();
+        let own = Arc::get_mut(&mut coefficients).expect("nobody else has it");
+        // No coefficient exceeds the largest magnitude, but for roundings.
+        let is_small = SQRT_2 * largest * scale < SMALL;
+        if !is_small || self.transform.to_small_integers(z, scale, own).is_none() {
+            self.integers(z, scale, own)?;
+        }
+        Ok(coefficients)
+    }
+
+    /// Coefficients of finite numbers.
+    fn integers(&self, z: &mut Parts, scale: f64, out: &mut [i64]) -> Result<()> {
+        self.transform.to_coefficients(z);
+        for (out, part) in out.iter_mut().zip(z.re.iter().chain(&z.im)) {
+            let scaled = (part * scale).round_ties_even();
+            // Also refuses what overflowed on the way: a comparison with NaN is false.
+            if scaled.abs() < LARGEST_COEFFICIENT {
+                *out = scaled as i64;
+            } else {
+                let rule = format!(
+                    "values times the scale 2^{:.2} must stay below 2^62: divide them",
+                    scale.log2()
+                );
+                return refuse("a coefficient of the encoding", "too large", rule);
             }
         }
-        Ok((coefficients, largest))
+        Ok(())
     }
 
     /// The slots of a polynomial of N real coefficients, divided by `scale`: `slots` of them.
@@ -133,6 +156,24 @@ impl Encoder {
         let rule = format!("a power of two up to {} is needed; pad it with zeros", self.degree / 2);
         Err(Error::Length { what, found: slots, rule })
     }
+}
+
+/// Values may be secret: errors say neither which is wrong nor what it is.
+fn refuse<T>(what: &str, value: &str, rule: String) -> Result<T> {
+    Err(Error::Value { what: what.into(), value: value.into(), rule })
+}
+
+fn check_finite(z: &Parts) -> Result<()> {
+    // All of them are looked at: that is quicker than to stop at the first.
+    let are_finite = |all: &[f64]| all.iter().fold(true, |is, part| is & part.is_finite());
+    if are_finite(&z.re) & are_finite(&z.im) {
+        return Ok(());
+    }
+    refuse(
+        "a value to encode",
+        "infinite or no number",
+        "only finite numbers can be encoded".into(),
+    )
 }
 
 fn check_scale(operation: &str, scale: f64) -> Result<()> {

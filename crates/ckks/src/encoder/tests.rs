@@ -1,5 +1,6 @@
 use super::*;
 use crate::published;
+use girih_ring::fft::Simd;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -91,6 +92,73 @@ fn what_cannot_be_encoded_is_named() {
     assert!(encoder.decode(&[0.0; 16], 5, 1.0).is_err());
     assert!(encoder.decode(&[0.0; 16], 8, 0.0).is_err());
     assert!(Encoder::new(3).is_err() && Encoder::new(18).is_err());
+}
+
+/// Numbers of all signs, some of whose coefficients are halves of odd integers at scale 1.
+fn some_slots(slots: usize) -> Vec<Complex64> {
+    let part = |j: usize, factor: usize| (j * factor % 101) as f64 / 8.0 - 6.0;
+    (0..slots).map(|j| Complex64::new(part(j, 37), part(j + 5, 59))).collect()
+}
+
+#[test]
+fn vectors_give_the_integers_that_scalars_give() {
+    let transform = Transform::new(12);
+    for log2_slots in 0..=12 {
+        let slots = some_slots(1 << log2_slots);
+        for scale in [1.0, 2f64.powi(35), 1e12 / 3.0] {
+            let mut z = Parts::default();
+            z.fill(slots.iter().copied());
+            transform.to_coefficients(&mut z);
+            let parts = z.re.iter().chain(&z.im);
+            let wanted: Vec<i64> =
+                parts.map(|part| (part * scale).round_ties_even() as i64).collect();
+            for simd in Simd::available() {
+                let mut found = vec![0; 2 << log2_slots];
+                z.fill(slots.iter().copied());
+                let transform = transform.clone().with_simd(simd);
+                let done = transform.to_small_integers(&mut z, scale, &mut found);
+                assert_eq!(done.is_some(), slots.len() >= simd.width().pow(2));
+                assert!(done.is_none() || found == wanted, "{} {log2_slots}", simd.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn large_coefficients_are_rounded_otherwise() {
+    let encoder = Encoder::new(9).expect("in range");
+    let slots: Vec<Complex64> = some_slots(256).iter().map(|z| z * 2f64.powi(20)).collect();
+    // Below 2^51, where sums with 3 2^51 round, and beyond.
+    for log2_scale in [20, 25, 26, 27, 28, 29, 35] {
+        let scale = 2f64.powi(log2_scale);
+        let mut z = Parts::default();
+        z.fill(slots.iter().copied());
+        let found = encoder.coefficients_of(&mut z, scale).expect("it fits");
+        let wanted = encoder.encode(&slots, scale).expect("it fits");
+        assert_eq!(*found, *wanted.coefficients(), "{log2_scale}");
+    }
+}
+
+#[test]
+fn real_factors_are_complex_ones_without_imaginary_parts() {
+    let encoder = Encoder::new(9).expect("in range");
+    let real: Vec<f64> = some_slots(256).iter().map(|value| value.re).collect();
+    let complex: Vec<Complex64> = real.iter().map(|&re| re.into()).collect();
+    let encoded = |factors: Factors<'_>, by: i64| {
+        let mut z = Parts::default();
+        factors.rotate_into(by, &mut z);
+        encoder.coefficients_of(&mut z, 2f64.powi(40)).expect("it encodes")
+    };
+    for by in [0, 1, 77, -3, 256 + 5] {
+        let slots: Vec<f64> =
+            (0..256i64).map(|j| real[(j + by).rem_euclid(256) as usize]).collect();
+        let wanted = encoder.encode(&slots, 2f64.powi(40)).expect("it encodes");
+        assert_eq!(*encoded(Factors::Real(&real), by), *wanted.coefficients());
+        assert_eq!(*encoded(Factors::Complex(&complex), by), *wanted.coefficients());
+    }
+    let twice = [&real[..], &real[..]].concat();
+    assert_eq!(Factors::Real(&twice).least_period().len(), 256);
+    assert_eq!(Factors::from(&complex).iter().collect::<Vec<_>>(), complex);
 }
 
 proptest! {

@@ -1,6 +1,7 @@
 //! The recorder, ciphertexts as it sees them, and what must be resident when its program runs.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use girih_backend::poly::{
@@ -24,7 +25,7 @@ pub enum Part {
 }
 
 /// An encoded plaintext: integer coefficients of a polynomial in X^(2^log2_run).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainPolynomial {
     /// The coefficients of X^0, X^(2^log2_run), ..: N / 2^log2_run of them,
     /// each below 2^62 in magnitude.
@@ -33,6 +34,20 @@ pub struct PlainPolynomial {
     pub log2_run: u32,
     /// The primes that it is wanted for.
     pub basis: Basis,
+}
+
+/// About so many coefficients are hashed.
+const HASHED: usize = 256;
+
+impl Hash for PlainPolynomial {
+    /// Of coefficients some are enough: those of vectors that differ somewhere differ nearly
+    /// everywhere.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let step = (self.coefficients.len() / HASHED).max(1);
+        self.coefficients.iter().step_by(step).for_each(|&c| state.write_i64(c));
+        (self.coefficients.len(), self.log2_run).hash(state);
+        self.basis.hash(state);
+    }
 }
 
 impl PlainPolynomial {
@@ -316,5 +331,29 @@ impl Recorder {
 
     pub(crate) fn basis_of(&self, x: Value) -> Basis {
         self.builder.basis(x).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also where what differs is not hashed.
+    #[test]
+    fn polynomials_are_told_apart_by_all_coefficients() {
+        let of = |place: usize| {
+            let mut coefficients = vec![3; 16 * HASHED];
+            coefficients[place] = 5;
+            let (coefficients, basis) = (coefficients.into(), Basis::new([0, 1]));
+            PlainPolynomial { coefficients, log2_run: 1, basis }
+        };
+        let mut known = HashMap::new();
+        for place in [0, 1, 2, 16, 17] {
+            assert_eq!(known.insert(of(place), place), None);
+        }
+        for place in [0, 1, 2, 16, 17] {
+            assert_eq!(known.get(&of(place)), Some(&place));
+        }
+        assert_eq!(known.get(&of(3)), None);
     }
 }

@@ -14,6 +14,7 @@ use super::error::RecordError;
 use super::keys::{Digits, Extended, KeyProduct};
 use super::recorder::{KeyKind, Part, Recorded, Recorder};
 use crate::Encoder;
+use crate::encoder::{Factors, Parts};
 
 /// Where the diagonals of a transform stand: y = sum over k of diag_k times rot(x, stride k), in
 /// giant steps of `baby_steps` diagonals.
@@ -65,9 +66,20 @@ pub(crate) fn encode(
     slots: &[Complex64],
     scale: f64,
 ) -> Result<Arc<[i64]>, RecordError> {
-    let encoded = encoder.coefficients(slots, scale);
-    let (coefficients, _) = encoded.map_err(|e| RecordError::Encoding(e.to_string()))?;
-    Ok(coefficients.into())
+    encode_rotated(encoder, Factors::Complex(slots), 0, scale, &mut Parts::default())
+}
+
+/// The same of the vector rotated by so much. Its parts are brought together in `room`, which many
+/// vectors share.
+fn encode_rotated(
+    encoder: &Encoder,
+    slots: Factors<'_>,
+    by: i64,
+    scale: f64,
+    room: &mut Parts,
+) -> Result<Arc<[i64]>, RecordError> {
+    slots.rotate_into(by, room);
+    encoder.coefficients_of(room, scale).map_err(|e| RecordError::Encoding(e.to_string()))
 }
 
 impl LinearTransform {
@@ -76,27 +88,33 @@ impl LinearTransform {
     ///
     /// # Errors
     /// When a diagonal is not `plan.slots` long (or a period of it), or cannot be encoded.
-    pub fn encode(
-        diagonals: &[Option<Vec<Complex64>>],
+    pub fn encode<'a, D>(
+        diagonals: &'a [Option<D>],
         plan: DiagonalPlan,
         ratio: f64,
         from: f64,
         to: f64,
         encoder: &Encoder,
-    ) -> Result<Self, RecordError> {
+    ) -> Result<Self, RecordError>
+    where
+        D: Sync,
+        &'a D: Into<Factors<'a>>,
+    {
         let plaintext_scale = to * ratio / from;
-        let one = |(k, diagonal): (usize, &Option<Vec<Complex64>>)| {
-            let Some(diagonal) = diagonal else { return Ok(None) };
+        let one = |room: &mut Parts, k: usize| {
+            let Some(diagonal) = &diagonals[k] else { return Ok(None) };
+            let diagonal: Factors<'_> = diagonal.into();
             if !diagonal.len().is_power_of_two() || diagonal.len() > plan.slots {
                 let why = format!("a diagonal of {} numbers for {}", diagonal.len(), plan.slots);
                 return Err(RecordError::Shape { operation: "linear transform", why });
             }
             let right = plan.stride * (k - k % plan.baby_steps);
-            let rotated = rotate(least_period(diagonal), -(right as i64));
-            Ok(Some(encode(encoder, &rotated, plaintext_scale)?))
+            let (period, by) = (diagonal.least_period(), -(right as i64));
+            Ok(Some(encode_rotated(encoder, period, by, plaintext_scale, room)?))
         };
         let _encoding = preparing(Preparation::Encoding);
-        let plaintexts = diagonals.par_iter().enumerate().map(one).collect::<Result<_, _>>()?;
+        let all = (0..diagonals.len()).into_par_iter();
+        let plaintexts = all.map_init(Parts::default, one).collect::<Result<_, _>>()?;
         Ok(Self { plan, plaintexts, plaintext_scale, scale: to })
     }
 
@@ -144,13 +162,6 @@ impl LinearTransform {
 pub(crate) fn rotate(x: &[Complex64], by: i64) -> Vec<Complex64> {
     let by = by.rem_euclid(x.len() as i64) as usize;
     [&x[by..], &x[..by]].concat()
-}
-
-fn least_period(mut x: &[Complex64]) -> &[Complex64] {
-    while x.len() > 1 && x[..x.len() / 2] == x[x.len() / 2..] {
-        x = &x[..x.len() / 2];
-    }
-    x
 }
 
 /// Terms of a sum over B_l and over P.

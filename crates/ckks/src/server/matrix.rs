@@ -1,11 +1,14 @@
 //! Linear maps of slots and matrices, as users give them.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use super::diagonal::{Diagonal, magnitude};
 use super::tracked::{MapNorms, short};
+use crate::encoder::Factors;
 use crate::program::DiagonalPlan;
 use crate::{Error, Result};
 
@@ -21,7 +24,7 @@ const ROWS_AT_ONCE: usize = 4096;
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearMap {
     slots: usize,
-    diagonals: BTreeMap<usize, Vec<Complex64>>,
+    diagonals: BTreeMap<usize, Diagonal>,
 }
 
 impl LinearMap {
@@ -44,7 +47,7 @@ impl LinearMap {
                 rule: "its number of slots must be a power of two".into(),
             });
         }
-        let mut sums: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
+        let mut sums: BTreeMap<usize, Diagonal> = BTreeMap::new();
         for (by, diagonal) in diagonals {
             if !diagonal.len().is_power_of_two() || diagonal.len() > slots {
                 return Err(Error::Length {
@@ -53,18 +56,14 @@ impl LinearMap {
                     rule: format!("the map has {slots} slots; fewer repeat, a power of two"),
                 });
             }
-            let sum = sums.entry(by.rem_euclid(slots as i64) as usize).or_default();
-            // The longer of both periods.
-            let (own, period) = (sum.len(), sum.len().max(diagonal.len()));
-            sum.resize(period, Complex64::default());
-            (own.max(1)..period).for_each(|j| sum[j] = sum[j % own.max(1)]);
-            for (j, sum) in sum.iter_mut().enumerate() {
-                let value = diagonal[j % diagonal.len()].into();
-                check_finite(format!("entry {j} of diagonal {by}"), value)?;
-                *sum += value;
+            check_finite(&diagonal, |j| format!("entry {j} of diagonal {by}"))?;
+            let diagonal = Diagonal::new(&diagonal);
+            match sums.entry(by.rem_euclid(slots as i64) as usize) {
+                Entry::Vacant(new) => _ = new.insert(diagonal),
+                Entry::Occupied(mut sum) => *sum.get_mut() = sum.get().plus(&diagonal),
             }
         }
-        sums.retain(|_, diagonal| diagonal.iter().any(|v| *v != Complex64::default()));
+        sums.retain(|_, diagonal| !diagonal.is_zero());
         if sums.is_empty() {
             return Err(Error::Shape {
                 operation: "a linear map".into(),
@@ -80,8 +79,8 @@ impl LinearMap {
     }
 
     /// Its diagonals that are not zero, by rotation to the left: all factors, or a period of them.
-    pub fn diagonals(&self) -> impl Iterator<Item = (usize, &[Complex64])> {
-        self.diagonals.iter().map(|(&by, diagonal)| (by, diagonal.as_slice()))
+    pub fn diagonals(&self) -> impl Iterator<Item = (usize, Factors<'_>)> {
+        self.diagonals.iter().map(|(&by, diagonal)| (by, diagonal.factors()))
     }
 
     /// The rotations whose keys it needs.
@@ -95,9 +94,8 @@ impl LinearMap {
     /// What the map does to a vector of a multiple of n slots, in the clear.
     pub fn apply<T: Copy + Into<Complex64>>(&self, x: &[T]) -> Vec<Complex64> {
         let at = |j: usize| -> Complex64 { x[j % x.len()].into() };
-        (0..x.len())
-            .map(|j| self.diagonals.iter().map(|(d, v)| v[j % v.len()] * at(j + d)).sum())
-            .collect()
+        let row = |j: usize| self.diagonals().map(|(d, v)| v.at(j % v.len()) * at(j + d)).sum();
+        (0..x.len()).map(row).collect()
     }
 
     /// Stride and baby steps with the fewest key switches: a giant step takes a whole one, a baby
@@ -108,7 +106,7 @@ impl LinearMap {
 
     /// How many rows differ at most: all others are these again, rotated.
     fn period(&self) -> usize {
-        self.diagonals.values().map(Vec::len).max().unwrap_or(1)
+        self.diagonals().map(|(_, v)| v.len()).max().unwrap_or(1)
     }
 
     /// What it does to errors.
@@ -116,13 +114,16 @@ impl LinearMap {
         let n = self.period();
         // Of each row, and of each column; diagonal by diagonal, as they lie in memory.
         let [mut sums, mut squares, mut columns] = [(); 3].map(|()| vec![0.0; n]);
+        let mut sizes = vec![0.0; n];
         for (d, v) in &self.diagonals {
-            for (j, v) in v.iter().cycle().take(n).enumerate() {
-                let size = v.norm();
-                sums[j] += size;
-                squares[j] += size * size;
-                columns[(j + d) % n] += size;
-            }
+            let (own, copies) = sizes.split_at_mut(v.factors().len());
+            v.magnitudes(own);
+            copies.chunks_mut(own.len()).for_each(|copy| copy.copy_from_slice(own));
+            sums.iter_mut().zip(&sizes).for_each(|(sum, size)| *sum += size);
+            squares.iter_mut().zip(&sizes).for_each(|(sum, size)| *sum += size * size);
+            let (before, after) = columns.split_at_mut(d % n);
+            let columns = after.iter_mut().chain(before);
+            columns.zip(&sizes).for_each(|(sum, size)| *sum += size);
         }
         let largest = |of: Vec<f64>| of.into_iter().fold(0.0, f64::max);
         let (row_sum, row_norm) = (largest(sums), largest(squares).sqrt());
@@ -146,9 +147,11 @@ impl LinearMap {
             return f64::INFINITY;
         }
         // Rows of a product lie so far apart as their diagonals do.
+        let all: Vec<(usize, Vec<Complex64>)> =
+            self.diagonals().map(|(d, v)| (d, v.iter().collect())).collect();
         let mut pairs: BTreeMap<usize, Vec<[&[Complex64]; 2]>> = BTreeMap::new();
-        for (d, v) in &self.diagonals {
-            for (e, w) in &self.diagonals {
+        for (d, v) in &all {
+            for (e, w) in &all {
                 pairs.entry((d + n - e) % n).or_default().push([v, w]);
             }
         }
@@ -159,11 +162,13 @@ impl LinearMap {
             for (apart, pairs) in &pairs {
                 products.fill(Complex64::default());
                 for [v, w] in pairs {
+                    // Lengths are powers of two.
+                    let (v_last, w_last) = (v.len() - 1, w.len() - 1);
                     for (j, product) in (first..).zip(&mut products) {
-                        *product += v[j % v.len()] * w[(j + apart) % w.len()].conj();
+                        *product += v[j & v_last] * w[(j + apart) & w_last].conj();
                     }
                 }
-                sums.iter_mut().zip(&products).for_each(|(sum, product)| *sum += product.norm());
+                sums.iter_mut().zip(&products).for_each(|(sum, p)| *sum += magnitude(*p));
             }
             sums.into_iter().fold(0.0, f64::max)
         };
@@ -173,13 +178,17 @@ impl LinearMap {
 
     /// A digest of its entries.
     pub(super) fn digest(&self) -> u64 {
-        let mut hasher = blake3::Hasher::new();
-        for (d, v) in &self.diagonals {
+        let of_one = |(d, v): (&usize, &Diagonal)| {
+            let mut hasher = blake3::Hasher::new();
+            v.hash(&mut hasher);
             hasher.update(&(*d as u64).to_le_bytes());
-            let bytes = v.iter().flat_map(|v| [v.re.to_le_bytes(), v.im.to_le_bytes()]);
-            hasher.update(bytes.collect::<Vec<_>>().as_flattened());
+            hasher.finalize()
+        };
+        let mut all = blake3::Hasher::new();
+        for digest in self.diagonals.par_iter().map(of_one).collect::<Vec<_>>() {
+            all.update(digest.as_bytes());
         }
-        short(&hasher)
+        short(&all)
     }
 }
 
@@ -208,12 +217,15 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-fn check_finite(what: String, value: Complex64) -> Result<()> {
-    if value.is_finite() {
-        return Ok(());
-    }
-    let rule = "only finite numbers can be encoded".into();
-    Err(Error::Value { what, value: value.to_string(), rule })
+/// Refuses numbers that are not finite; `what` says which number it is.
+fn check_finite<T: Copy + Into<Complex64>>(
+    values: &[T],
+    what: impl Fn(usize) -> String,
+) -> Result<()> {
+    let is_wrong = |&value: &T| !value.into().is_finite();
+    let Some(wrong) = values.iter().position(is_wrong) else { return Ok(()) };
+    let (value, rule) = (values[wrong].into().to_string(), "only finite numbers can be encoded");
+    Err(Error::Value { what: what(wrong), value, rule: rule.into() })
 }
 
 /// A matrix in the clear, to be multiplied by encrypted vectors.
@@ -243,9 +255,7 @@ impl Matrix {
             });
         }
         let entries: Vec<Complex64> = entries.iter().map(|&value| value.into()).collect();
-        for (i, &value) in entries.iter().enumerate() {
-            check_finite(format!("row {}, column {}", i / columns, i % columns), value)?;
-        }
+        check_finite(&entries, |i| format!("row {}, column {}", i / columns, i % columns))?;
         Ok(Self { rows, columns, entries })
     }
 
@@ -444,6 +454,24 @@ mod tests {
         let [a, b] = [short.norms(), long.norms()];
         assert_eq!((a.row_sum, a.row_norm, a.reach), (b.row_sum, b.row_norm, b.reach));
         assert!((a.norm - b.norm).abs() < 1e-12, "{} {}", a.norm, b.norm);
+    }
+
+    /// What has no imaginary parts is one map, however it was given.
+    #[test]
+    fn real_maps_are_complex_ones_without_imaginary_parts() {
+        let real: Vec<f64> = (0..8).map(|j| f64::from(j) - 2.5).collect();
+        let complex: Vec<Complex64> = real.iter().map(|&re| re.into()).collect();
+        let i = Complex64::i();
+        let [one, two] = [i, -i].map(|i| complex.iter().map(|v| v / 2.0 + i).collect::<Vec<_>>());
+        let of_real = LinearMap::from_diagonals(8, [(3, real)]).unwrap();
+        let of_complex = LinearMap::from_diagonals(8, [(3, complex)]).unwrap();
+        let sum = LinearMap::from_diagonals(8, [(3, one.clone()), (3, two)]).unwrap();
+        let other = LinearMap::from_diagonals(8, [(3, one)]).unwrap();
+        assert_eq!((&of_real, &of_real), (&of_complex, &sum));
+        assert_eq!([of_complex.digest(), sum.digest()], [of_real.digest(); 2]);
+        assert_ne!(of_real.digest(), other.digest());
+        assert!(of_real.diagonals().all(|(_, v)| matches!(v, Factors::Real(_))));
+        assert!(other.diagonals().all(|(_, v)| matches!(v, Factors::Complex(_))));
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod builder;
 mod cache;
 mod check;
 mod ciphertexts;
+mod diagonal;
 mod downloads;
 mod eager;
 mod error;

@@ -1,7 +1,7 @@
 //! Polynomials that stay on the device: keys, and encoded vectors shared by content.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::joined;
 use super::memory::{While, advised};
@@ -309,9 +309,13 @@ fn digest(polynomial: &PlainPolynomial) -> Digest {
     *hasher.finalize().as_bytes()
 }
 
-/// Transforms modulo primes of a ring, by prime and length, made when first needed.
+/// Transforms modulo primes of a ring, by prime and length, each made when first needed, by one
+/// thread: others that need it wait.
 #[derive(Default)]
-pub(super) struct Transforms(Mutex<HashMap<(u16, usize), Arc<SplitNtt>>>);
+pub(super) struct Transforms(Mutex<HashMap<(u16, usize), Made>>);
+
+/// A transform, once it is made.
+type Made = Arc<OnceLock<Arc<SplitNtt>>>;
 
 impl Transforms {
     /// Those of these primes and lengths; a polynomial of one coefficient, its own value, needs
@@ -321,21 +325,18 @@ impl Transforms {
         ring: &RingShape,
         wanted: HashSet<(u16, usize)>,
     ) -> HashMap<(u16, usize), Arc<SplitNtt>> {
-        let held = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let missing: Vec<_> = {
-            let held = held();
-            wanted.iter().filter(|of| of.1 > 1 && !held.contains_key(of)).copied().collect()
+        let places: Vec<_> = {
+            let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let wanted = wanted.into_iter().filter(|of| of.1 > 1);
+            wanted.map(|of| (of, held.entry(of).or_default().clone())).collect()
         };
         // Not under the lock, as for vectors.
-        let new = missing.into_par_iter().map(|(prime, len)| {
+        let one = |((prime, len), place): ((u16, usize), Made)| {
             let modulus = ring.primes[usize::from(prime)];
-            ((prime, len), Arc::new(SplitNtt::new(modulus, len).expect("a prime of the ring")))
-        });
-        let new: Vec<_> = new.collect();
-        let mut held = held();
-        held.extend(new);
-        let one = |of: (u16, usize)| held.get(&of).map(|table| (of, table.clone()));
-        wanted.into_iter().filter_map(one).collect()
+            let new = || Arc::new(SplitNtt::new(modulus, len).expect("a prime of the ring"));
+            ((prime, len), place.get_or_init(new).clone())
+        };
+        places.into_par_iter().map(one).collect()
     }
 }
 

@@ -28,6 +28,8 @@
 use super::resnet::{Beside, Convolution, Layer, Network};
 use girih::ckks::prelude::*;
 use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Where the pixels of all channels of all images lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +77,11 @@ impl Packing {
         ((grid * self.grid + row) * self.grid + column) * self.beside + place
     }
 
+    /// How far apart rows of pixels and pixels of a row are.
+    fn steps(&self) -> [usize; 2] {
+        [self.gap * self.grid * self.beside, self.gap * self.beside]
+    }
+
     /// All pixels of a channel.
     fn pixels(&self) -> impl Iterator<Item = [usize; 2]> + use<> {
         let side = self.side();
@@ -82,7 +89,7 @@ impl Packing {
     }
 
     /// A vector with `value` of each channel in all of its pixels, of these images.
-    fn filled(&self, images: std::ops::Range<usize>, value: impl Fn(usize) -> f64) -> Vec<f64> {
+    fn filled(&self, images: Range<usize>, value: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut slots = vec![0.0; self.slots()];
         for image in images {
             for channel in 0..self.channels {
@@ -208,14 +215,16 @@ impl<'a> Plan<'a> {
         // What activations are divided by; images are as they are.
         let bound = |i: usize| if i == 0 { 1.0 } else { layers[i - 1].bound };
         let to = &self.packings[i + 1];
-        let maps = self.maps(layer.convolution, i, to, bound(i) / unit)?;
+        let maps = self.maps(layer.convolution, i, to, bound(i) / unit, |mapping| mapping.map())?;
         let mut bias = layer.convolution.bias.clone();
         let beside = match layer.beside {
             Beside::Nothing => PackedBeside::Nothing,
             Beside::Same => PackedBeside::Times(bound(i - 1) / unit),
             Beside::Convolved(c) => {
                 bias.iter_mut().zip(&c.bias).for_each(|(b, more)| *b += more);
-                PackedBeside::Mapped(self.maps(c, i - 1, to, bound(i - 1) / unit)?)
+                PackedBeside::Mapped(
+                    self.maps(c, i - 1, to, bound(i - 1) / unit, |mapping| mapping.map())?,
+                )
             }
         };
         let bias = to.filled(0..to.images(), |c| bias[c] / unit);
@@ -225,17 +234,18 @@ impl<'a> Plan<'a> {
     }
 
     /// `factor` times a convolution of what layer `from` is given: a map for each ciphertext that
-    /// becomes part of one result.
+    /// becomes part of one result, each as `make` makes it.
     fn maps(
         &self,
         convolution: &Convolution,
         from: usize,
         to: &Packing,
         factor: f64,
+        make: impl Fn(&Mapping<'_>) -> girih::ckks::Result<LinearMap>,
     ) -> girih::ckks::Result<LinearMaps> {
         let from = &self.packings[from];
         let all = 0..to.lanes / from.lanes;
-        let one = |which| map(convolution, from, to, which, factor).map(Some);
+        let one = |which| make(&Mapping { convolution, from, to, which, factor }).map(Some);
         LinearMaps::new(vec![all.map(one).collect::<Result<_, _>>()?])
     }
 
@@ -258,12 +268,16 @@ impl<'a> Plan<'a> {
 
     /// The rotations of the first layer, and those of all others and of the head.
     pub fn rotations(&self) -> girih::ckks::Result<(Vec<i64>, Vec<i64>)> {
-        // Maps are large, so that only what they need is left of them.
-        let one = |i| {
-            let layer = self.layer(i)?;
-            let mut rotations = layer.maps.rotations();
-            if let PackedBeside::Mapped(maps) = layer.beside {
-                rotations.extend(maps.rotations());
+        // Without their numbers, which would take long to make and much memory.
+        let network = self.network.layers();
+        let one = |i: usize| {
+            let to = &self.packings[i + 1];
+            let of = |convolution, from| -> girih::ckks::Result<Vec<i64>> {
+                Ok(self.maps(convolution, from, to, 1.0, |mapping| mapping.places())?.rotations())
+            };
+            let mut rotations = of(network[i].convolution, i)?;
+            if let Beside::Convolved(convolution) = network[i].beside {
+                rotations.extend(of(convolution, i - 1)?);
             }
             Ok(rotations)
         };
@@ -317,48 +331,113 @@ impl<'a> Plan<'a> {
 }
 
 /// The first and the last of `count`, half of them each; that in the middle is in both.
-pub fn halves(count: usize) -> [std::ops::Range<usize>; 2] {
+pub fn halves(count: usize) -> [Range<usize>; 2] {
     let half = count.div_ceil(2);
     [0..half, count - half..count]
 }
 
+/// Part of a diagonal: one number in a slot of the result for each pixel.
+struct Part {
+    output: usize,
+    image: usize,
+    tap: [usize; 2],
+    /// Which of the repetitions of the result's slots.
+    copy: usize,
+    weight: f64,
+}
+
 /// `factor` times a convolution, for the ciphertext that brings lanes from `which` times its own
 /// number on.
-fn map(
-    convolution: &Convolution,
-    from: &Packing,
-    to: &Packing,
+#[derive(Clone, Copy)]
+struct Mapping<'a> {
+    convolution: &'a Convolution,
+    from: &'a Packing,
+    to: &'a Packing,
     which: usize,
     factor: f64,
-) -> girih::ckks::Result<LinearMap> {
-    let (period, slots) = (from.slots(), from.slots().max(to.slots()));
-    // Numbers of slots are powers of two, so that differences of slots can be taken modulo the
-    // period of the input.
-    let mut diagonals: Vec<Vec<f64>> = vec![Vec::new(); period];
-    let taps = convolution.kernel * convolution.kernel;
-    for output in 0..convolution.outputs {
-        for pixel in to.pixels() {
-            for tap in 0..taps {
-                let tap = [tap / convolution.kernel, tap % convolution.kernel];
-                let source = |i: usize| convolution.source(pixel[i], tap[i], from.side());
-                let (Some(y), Some(x)) = (source(0), source(1)) else { continue };
+}
+
+impl Mapping<'_> {
+    /// Slots of the map, the more of both sides.
+    fn slots(&self) -> usize {
+        self.from.slots().max(self.to.slots())
+    }
+
+    /// The outputs along one side that take this tap from inside of the image.
+    fn inside(&self, tap: usize) -> Range<usize> {
+        let is_inside = |&at: &usize| self.source(at, tap).is_some();
+        let mut all = (0..self.to.side()).filter(is_inside);
+        let Some(first) = all.next() else { return 0..0 };
+        first..all.last().unwrap_or(first) + 1
+    }
+
+    /// The pixel along one side that an output at `at` takes a tap from, if there is one.
+    fn source(&self, at: usize, tap: usize) -> Option<usize> {
+        self.convolution.source(at, tap, self.from.side())
+    }
+
+    /// Of which parts each diagonal consists. Input and output of a tap are as far apart for all
+    /// pixels.
+    fn diagonals(&self) -> BTreeMap<usize, Vec<Part>> {
+        let Self { convolution, from, to, which, factor } = *self;
+        let kernel = convolution.kernel;
+        let mut diagonals: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+        for (tap, copy) in (0..kernel * kernel).flat_map(|tap| {
+            let copies = 0..self.slots() / to.slots();
+            copies.map(move |copy| ([tap / kernel, tap % kernel], copy))
+        }) {
+            // A pixel whose source is inside of the image.
+            let [y, x] = tap.map(|tap| self.inside(tap).start);
+            let (Some(row), Some(column)) = (self.source(y, tap[0]), self.source(x, tap[1])) else {
+                continue;
+            };
+            for output in 0..convolution.outputs {
                 for input in 0..convolution.inputs {
                     let weight = factor * convolution.weight(output, input, tap);
-                    for image in 0..from.images() {
-                        let source = from.slot(image, input, [y, x]);
-                        let first = to.slot(which * from.images() + image, output, pixel);
-                        for j in (first..slots).step_by(to.slots()) {
-                            let diagonal = &mut diagonals[(source + slots - j) % period];
-                            diagonal.resize(slots, 0.0);
-                            diagonal[j] = weight;
-                        }
+                    for own in 0..from.images() {
+                        let image = which * from.images() + own;
+                        let source = from.slot(own, input, [row, column]);
+                        let slot = to.slot(image, output, [y, x]) + copy * to.slots();
+                        // Numbers of slots are powers of two, so that differences of slots can be
+                        // taken modulo the period of the input.
+                        let by = (source + self.slots() - slot) % from.slots();
+                        let part = Part { output, image, tap, copy, weight };
+                        diagonals.entry(by).or_default().push(part);
                     }
                 }
             }
         }
+        diagonals.retain(|_, parts| parts.iter().any(|part| part.weight != 0.0));
+        diagonals
     }
-    let diagonals = diagonals.into_iter().enumerate().filter(|(_, d)| !d.is_empty());
-    LinearMap::from_diagonals(slots, diagonals.map(|(by, d)| (by as i64, d)))
+
+    /// The diagonal of these parts.
+    fn diagonal(&self, parts: &[Part]) -> Vec<f64> {
+        let mut diagonal = vec![0.0; self.slots()];
+        let [down, right] = self.to.steps();
+        for Part { output, image, tap, copy, weight } in parts {
+            let first = self.to.slot(*image, *output, [0, 0]) + copy * self.to.slots();
+            let [rows, columns] = tap.map(|tap| self.inside(tap));
+            for y in rows {
+                for x in columns.clone() {
+                    diagonal[first + y * down + x * right] = *weight;
+                }
+            }
+        }
+        diagonal
+    }
+
+    /// The map itself.
+    fn map(&self) -> girih::ckks::Result<LinearMap> {
+        let one = |(by, parts): (usize, Vec<Part>)| (by as i64, self.diagonal(&parts));
+        LinearMap::from_diagonals(self.slots(), self.diagonals().into_iter().map(one))
+    }
+
+    /// A map with diagonals at the same places, and with no numbers of the network.
+    fn places(&self) -> girih::ckks::Result<LinearMap> {
+        let one = |by: usize| (by as i64, vec![1.0]);
+        LinearMap::from_diagonals(self.slots(), self.diagonals().into_keys().map(one))
+    }
 }
 
 #[cfg(test)]
@@ -469,6 +548,33 @@ mod tests {
         let network = include_bytes!("../resnet20.safetensors");
         let pictures = include_bytes!("../resnet20_images.safetensors");
         check(network, pictures, (32768, 8), [2, 2, 1]);
+    }
+
+    /// Rotations are those of the maps themselves.
+    #[test]
+    fn keys_are_known_without_the_numbers_of_maps() {
+        let network = Network::read(include_bytes!("../resnet20_small.safetensors"));
+        let network = network.expect("a network");
+        for (slots, count) in [(512, 1), (256, 2), (512, 8), (256, 12)] {
+            let plan = Plan::new(&network, slots, count).expect("room");
+            let (first, others) = plan.rotations().expect("right maps");
+            let mut wanted = plan.head().expect("a matrix").rotations().expect("rotations");
+            for i in 0..plan.layers() {
+                let layer = plan.layer(i).expect("right maps");
+                let mut own = layer.maps.rotations();
+                if let PackedBeside::Mapped(maps) = layer.beside {
+                    own.extend(maps.rotations());
+                }
+                if i == 0 {
+                    assert_eq!(first, own);
+                } else {
+                    wanted.extend(own);
+                }
+            }
+            wanted.sort_unstable();
+            wanted.dedup();
+            assert_eq!(others, wanted);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::f64::consts::SQRT_2;
 
 use super::parts::{InputShape, PlainNode};
 use super::{Builder, Node};
+use crate::encoder::Parts;
 use crate::program::RecordError;
 use crate::server::check::{check_length, largest};
 use crate::server::tracked::{Tracked, salt, short};
@@ -199,10 +200,12 @@ impl Builder<'_> {
     ) -> Result<PlainNode> {
         check_length(what, values.len(), x.at.slots)?;
         let encoding = preparing(Preparation::Encoding);
-        let (coefficients, _) = self.server.encoder().coefficients(values, scale)?;
+        let mut parts = Parts::default();
+        parts.fill(values.iter().map(|&value| value.into()));
+        let coefficients = self.server.encoder().coefficients_of(&mut parts, scale)?;
         let digest = digest_of(&coefficients);
         drop(encoding);
-        let value = self.recorder.plaintext(coefficients.into(), x.at.level)?;
+        let value = self.recorder.plaintext(coefficients, x.at.level)?;
         let (magnitude, full) = (largest(values), self.set().slots());
         let plain = self.noted("a vector", x.at, move |_| Tracked::plain(full, digest, magnitude));
         let estimate = plain.estimate;

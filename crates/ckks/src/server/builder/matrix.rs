@@ -1,8 +1,7 @@
 //! Linear maps and matrices.
 
-use num_complex::Complex64;
-
 use super::{Builder, Node};
+use crate::encoder::Factors;
 use crate::program::{DiagonalPlan, LinearTransform, Recorded};
 use crate::server::maps::LinearMaps;
 use crate::server::matrix::{LinearMap, Matrix, ProductMaps};
@@ -72,10 +71,10 @@ impl Builder<'_> {
         x: &Node,
         scale: f64,
     ) -> Result<LinearTransform> {
-        let mut diagonals: Vec<Option<Vec<Complex64>>> = Vec::new();
+        let mut diagonals: Vec<Option<Factors<'_>>> = Vec::new();
         for (by, diagonal) in map.diagonals() {
             diagonals.resize(by / plan.stride, None);
-            diagonals.push(Some(diagonal.to_vec()));
+            diagonals.push(Some(diagonal));
         }
         let (ratio, encoder) = (self.set().rescale_ratio(x.at.level), self.server.encoder());
         Ok(LinearTransform::encode(&diagonals, plan, ratio, x.at.scale, scale, encoder)?)

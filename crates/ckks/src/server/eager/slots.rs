@@ -57,7 +57,7 @@ impl ServerKey {
         let mut key = Key::new("linear_transform").integer(map.slots() as i64);
         for (by, diagonal) in map.diagonals() {
             key = key.integer(by as i64);
-            key = diagonal.iter().fold(key, |key, &value| key.complex(value));
+            key = diagonal.iter().fold(key, Key::complex);
         }
         self.one(key, x, |b, x| b.linear_transform(x, map))
     }

@@ -9,11 +9,15 @@ use crate::runtime::bytes::bytes_of;
 use crate::runtime::machine::Queue;
 use girih_backend::poly::{ResidentId, ResidentSource, flow};
 use girih_backend::{BackendError, Preparation, Progress, preparing};
+use girih_ring::limb::LimbKernels;
 use girih_ring::{Modulus, Shoup};
 use rayon::prelude::*;
 
 /// Bytes that are written in the queue of programs itself, which is quicker for a few.
 const LITTLE_BYTES: usize = 64 << 10;
+
+/// Words that are scaled at once, by vectors.
+const SCALED: usize = 1024;
 
 /// A limb of a resident polynomial that the host makes, and where it is to lie.
 struct Made {
@@ -55,7 +59,12 @@ impl CudaPoly {
         parts.into_par_iter().for_each(|(limb, out)| {
             let (p, factor) = self.stored_factor(limb.prime);
             source.limb(limb.number, limb.limb, out);
-            out.iter_mut().for_each(|w| *w = p.mul_shoup(*w, factor));
+            let (kernels, mut copy) = (LimbKernels::new(p), [0; SCALED]);
+            for words in out.chunks_mut(SCALED) {
+                let copy = &mut copy[..words.len()];
+                copy.copy_from_slice(words);
+                kernels.scale(factor, copy, words);
+            }
         });
     }
 

@@ -15,6 +15,10 @@ pub(super) const PIECE_BYTES: usize = 4 << 20;
 /// Bytes that one thread copies between staging and the caller's memory.
 const COPY_BYTES: usize = 512 << 10;
 
+/// What is shorter is copied by the calling thread: where all processors are busy, it takes longer
+/// until others wake up. Polynomials of few limbs are that short.
+const SHARED_BYTES: usize = 1 << 20;
+
 /// Pieces of pinned memory, each with the event that ends its last use.
 pub(super) struct Staging {
     pub pieces: Vec<(*mut u8, sys::CUevent)>,
@@ -32,7 +36,8 @@ static COPIERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 /// Staging is locked meanwhile. So the copy has threads of its own, and a thread of rayon that
 /// waits for it is kept from taking up other tasks, which may want the same lock.
 pub(super) fn copy_on_all_threads(from: &[u8], to: &mut [u8]) {
-    let Some(copiers) = &*COPIERS else { return to.copy_from_slice(from) };
+    let copiers = COPIERS.as_ref().filter(|_| from.len() >= SHARED_BYTES);
+    let Some(copiers) = copiers else { return to.copy_from_slice(from) };
     let copy = || {
         from.par_chunks(COPY_BYTES)
             .zip(to.par_chunks_mut(COPY_BYTES))
