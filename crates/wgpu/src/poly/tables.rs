@@ -1,10 +1,10 @@
 //! What kernels need of every prime of a ring.
 
 use crate::runtime::gpu::{Gpu, STORAGE};
+use girih_backend::parallel::prelude::*;
 use girih_backend::poly::RingShape;
 use girih_backend::{BackendError, Result};
 use girih_ring::{Modulus, Shoup, SplitNtt};
-use rayon::prelude::*;
 
 /// Constants of one prime.
 #[derive(Clone, Copy, Debug)]
