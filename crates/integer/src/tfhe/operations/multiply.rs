@@ -134,13 +134,32 @@ pub(super) fn reduce_to_digits(recorder: &mut Recorder, columns: Vec<Vec<Linear>
     if recorder.wants_few_bootstrappings() {
         return resolve_columns(recorder, columns);
     }
-    let ways = [false, true].map(|ends_at_once| {
-        let digits = reduce(recorder, columns.clone(), ends_at_once);
-        resolve(recorder, &digits)
-    });
-    let levels = |digits: &Vec<Linear>| digits.iter().map(|x| recorder.depth(x)).max();
-    // What the other way takes nobody reads.
-    ways.into_iter().min_by_key(levels).expect("two of them")
+    let way = |how: Rounds| {
+        let columns = &columns;
+        move |recorder: &mut Recorder| {
+            let digits = reduce(recorder, columns.clone(), how);
+            resolve(recorder, &digits)
+        }
+    };
+    let ways = Rounds::ALL.map(way);
+    recorder.best(&ways.each_ref().map(|way| way as &Way))
+}
+
+/// How columns become small in rounds.
+#[derive(Clone, Copy)]
+struct Rounds {
+    /// Whether the last round takes all columns at once, so that none has to wait for another.
+    ends_at_once: bool,
+    /// What some terms are at least that do not wait for what others hand over.
+    least: i32,
+}
+
+impl Rounds {
+    const ALL: [Self; 3] = [
+        Self { ends_at_once: false, least: MOST - RADIX },
+        Self { ends_at_once: true, least: MOST - RADIX },
+        Self { ends_at_once: true, least: 2 * RADIX - 1 },
+    ];
 }
 
 /// Products of digits from -1 to 2, from -2 to 4, by what they count: one look-up each, and sums of
@@ -200,13 +219,8 @@ fn products(recorder: &mut Recorder, a: &[Linear], b: &[Linear], most: usize) ->
 }
 
 /// Sums the columns up to digits that are ready for [`resolve`]: in each round, terms that
-/// together are at most 15 become a digit and what it hands to the next column. The last round
-/// may take all columns at once, so that none has to wait for another.
-fn reduce(
-    recorder: &mut Recorder,
-    mut columns: Vec<Vec<Linear>>,
-    ends_at_once: bool,
-) -> Vec<Linear> {
+/// together are at most 15 become a digit and what it hands to the next column.
+fn reduce(recorder: &mut Recorder, mut columns: Vec<Vec<Linear>>, how: Rounds) -> Vec<Linear> {
     let total = |terms: &Vec<Linear>| terms.iter().map(Linear::most).sum::<i32>();
     let ready = |k: usize| 2 * (RADIX - 1) + i32::from(k == 0);
     loop {
@@ -214,7 +228,7 @@ fn reduce(
         if columns.iter().enumerate().all(is_ready) {
             return columns.iter().map(Linear::sum).collect();
         }
-        if ends_at_once && columns.iter().all(|terms| total(terms) <= MOST) {
+        if how.ends_at_once && columns.iter().all(|terms| total(terms) <= MOST) {
             let sums: Vec<Linear> = columns.iter().map(Linear::sum).collect();
             if sums.iter().all(|x| recorder.norm(x) <= recorder.budget()) {
                 return split(recorder, &sums);
@@ -230,7 +244,7 @@ fn reduce(
                 let sum = Linear::sum(&bundle);
                 // What is not full waits for what others hand over, but for one of each column, so
                 // that every round leaves less.
-                if i > 0 && (bundle.len() == 1 || sum.most() < MOST - RADIX) {
+                if i > 0 && (bundle.len() == 1 || sum.most() < how.least) {
                     next[k].extend(bundle);
                     continue;
                 }

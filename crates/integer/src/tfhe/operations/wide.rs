@@ -16,8 +16,8 @@ const DIGIT: i32 = FINE / 2;
 /// Of a product that only the last two columns have: all of them fill the circle modulo 16.
 const LAST: i32 = 2 * FINE;
 
-/// As few products are not worth a sum of their own.
-const FEW: usize = 2;
+/// Terms of a sum that are worth its look-ups.
+const LEAST: usize = 5;
 
 /// How columns are summed up; which way is best depends on how many there are.
 #[derive(Clone, Copy)]
@@ -27,15 +27,19 @@ pub(super) struct Sums {
     ready: i32,
     /// Whether several sums share the look-ups of their lowest bits.
     joint: bool,
+    /// Products of a column of which so many are not worth a sum of their own.
+    few: usize,
+    /// Whether so few that are left over are spread over the other sums of the column.
+    even: bool,
 }
 
 impl Sums {
-    /// All that some width is best served by.
+    /// All that some width or budget is best served by.
     pub const ALL: [Self; 4] = [
-        Self { ready: 18, joint: true },
-        Self { ready: 24, joint: true },
-        Self { ready: 18, joint: false },
-        Self { ready: 24, joint: false },
+        Self { ready: 24, joint: true, few: 2, even: false },
+        Self { ready: i32::MAX, joint: true, few: 3, even: true },
+        Self { ready: 18, joint: false, few: 2, even: false },
+        Self { ready: 24, joint: false, few: 2, even: false },
     ];
 }
 
@@ -77,7 +81,9 @@ impl<'a> Product<'a> {
 
 /// Whether the budget has room for sums that are worth their look-ups.
 pub(super) fn has_room(recorder: &Recorder) -> bool {
-    [PRODUCT, DIGIT, LAST].iter().all(|&step| Limits::new(recorder, step, 3, false).terms > 2 * FEW)
+    [PRODUCT, DIGIT, LAST]
+        .iter()
+        .all(|&step| Limits::new(recorder, step, 3, Sums::ALL[0]).terms >= LEAST)
 }
 
 /// Terms in whole steps of each column, from the products of digits, by what they count: of pairs
@@ -108,11 +114,11 @@ pub(super) fn wide_products(
     let mut totals = Totals(vec![0; columns]);
     for (k, products) in products.iter().enumerate() {
         let step = if columns - k <= 2 { LAST } else { PRODUCT };
-        let limits = Limits::new(recorder, step, columns - k, how.joint);
+        let limits = Limits::new(recorder, step, columns - k, how);
         let products = products.iter().filter(|x| x.range > 0);
         for parts in limits.bundles(products, |x| x.range) {
             let terms: Vec<&Product> = parts.iter().flatten().collect();
-            if terms.len() <= FEW {
+            if terms.len() <= how.few {
                 few.extend(terms.into_iter().map(|x| (k, x.clone())));
             } else {
                 totals.add(k, terms.iter().map(|x| x.range).sum());
@@ -168,7 +174,7 @@ pub(super) fn wide_products(
         let parts: Vec<Vec<Linear>> = parts.iter().map(&mut of).collect();
         next.read(recorder, k, &parts, step);
     }
-    let mut terms = next.into_steps(recorder, how.joint);
+    let mut terms = next.into_steps(recorder, how);
     for (terms, constant) in terms.iter_mut().zip(constants).filter(|(_, c)| *c != 0) {
         terms.push(Linear::constant(constant));
     }
@@ -183,23 +189,23 @@ struct Limits {
     /// Parts of a sum, and terms.
     parts: usize,
     terms: usize,
-    /// Whether there may be several parts.
-    joint: bool,
+    how: Sums,
 }
 
 impl Limits {
     /// Of sums in such steps, with so many columns from their own on.
-    fn new(recorder: &Recorder, step: i32, columns: usize, joint: bool) -> Self {
+    fn new(recorder: &Recorder, step: i32, columns: usize, how: Sums) -> Self {
         let weight = Wide::weight(step) as u32;
         // Bit 3 is taken off, with the weight that it needs at worst.
         let bit = Wide::bit_weight(step, if columns > 1 { DIGIT } else { step }) as u32;
         let terms = (recorder.wide_budget() / weight.pow(2)).saturating_sub(bit.pow(2)) as usize;
         let parts = Wide::most_parts(step);
         if columns <= 2 {
-            return Self { whole: i32::MAX, part: i32::MAX, parts, terms, joint: false };
+            let how = Sums { joint: false, ..how };
+            return Self { whole: i32::MAX, part: i32::MAX, parts, terms, how };
         }
         let (whole, part) = (Wide::largest(step), Wide::largest_about(step));
-        Self { whole, part, parts, terms, joint }
+        Self { whole, part, parts, terms, how }
     }
 
     /// Terms in bundles for a sum each, by parts of it.
@@ -209,7 +215,7 @@ impl Limits {
         most: impl Fn(&T) -> i32,
     ) -> Vec<Vec<Vec<T>>> {
         let terms: Vec<T> = terms.into_iter().cloned().collect();
-        if !self.joint {
+        if !self.how.joint {
             let all = bundles(terms, &most, self.whole, self.terms);
             return all.into_iter().map(|bundle| vec![bundle]).collect();
         }
@@ -220,7 +226,12 @@ impl Limits {
             let parts = bundles(bundle, &most, self.part, self.terms);
             parts.chunks(self.parts).map(<[_]>::to_vec).collect()
         };
-        let all = bundles(terms, &most, self.whole + self.part, self.terms);
+        let of = |count| bundles(terms.clone(), &most, self.whole + self.part, count);
+        let mut all = of(self.terms);
+        let is_few = |bundle: &Vec<T>| bundle.len() <= self.how.few;
+        if self.how.even && all.len() > 1 && all.iter().any(is_few) {
+            all = of(terms.len().div_ceil(all.len()));
+        }
         all.into_iter().flat_map(of_parts).collect()
     }
 }
@@ -306,7 +317,7 @@ impl Columns {
     }
 
     /// The same number with all columns in whole steps.
-    fn into_steps(self, recorder: &mut Recorder, joint: bool) -> Vec<Vec<Linear>> {
+    fn into_steps(self, recorder: &mut Recorder, how: Sums) -> Vec<Vec<Linear>> {
         let columns = self.steps.len();
         let mut next = Self { terms: vec![Vec::new(); columns], steps: vec![FINE; columns] };
         for (k, (terms, &step)) in self.terms.iter().zip(&self.steps).enumerate() {
@@ -314,7 +325,7 @@ impl Columns {
                 next.terms[k].extend_from_slice(terms);
                 continue;
             }
-            let limits = Limits::new(recorder, step, columns - k, joint);
+            let limits = Limits::new(recorder, step, columns - k, how);
             for parts in limits.bundles(terms, Linear::most) {
                 next.read(recorder, k, &parts, step);
             }
@@ -411,7 +422,7 @@ mod tests {
             pairs: true,
             aim: Aim::FewLevels,
         });
-        let limits = Limits::new(&recorder, 1, 3, true);
+        let limits = Limits::new(&recorder, 1, 3, Sums::ALL[0]);
         let terms = [9; 40];
         for parts in limits.bundles(&terms, |&x| x) {
             assert!(parts.len() <= 4 && parts.iter().all(|part| part.len() <= 8), "{parts:?}");
