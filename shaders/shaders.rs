@@ -107,6 +107,7 @@ pub mod poly {
     texts! { "poly":
         HALF_TRANSFORM = "half_transform.wgsl",
         MEMORY = "memory.wgsl",
+        SLOTS = "slots.wgsl",
         MODULAR = "modular.wgsl",
         POLY_COLUMNS = "poly_columns.wgsl",
         POLY_POINTWISE = "poly_pointwise.wgsl",

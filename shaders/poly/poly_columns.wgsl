@@ -23,8 +23,7 @@
 #include memory
 #include modular
 #include half_transform
-
-var<private> slots: array<vec4<u32>, SLOTS>;
+#include slots
 
 @compute @workgroup_size(THREADS)
 fn poly_columns(
@@ -50,7 +49,7 @@ fn poly_columns(
                 x = inverse(x, 1u, factor.z, record.w, t);
                 x = times_each(x, factor.xy, record.w);
             }
-            slots[record.y] = x;
+            fill_slot(record.y, x);
             continue;
         }
         if (record.x <= CORRECTED) {
@@ -59,8 +58,10 @@ fn poly_columns(
                 let source = records[at];
                 let prime = records[at + 1u];
                 at += 2u;
-                let y = times_each(slots[source.x], source.zw, prime.x);
-                slots[source.y] = y;
+                var y: vec4<u32>;
+                read_slot(y, source.x);
+                y = times_each(y, source.zw, prime.x);
+                fill_slot(source.y, y);
                 if (record.x == CORRECTED) {
                     u += vec4<u32>(
                         mul_high(y.x, prime.y),
@@ -75,7 +76,7 @@ fn poly_columns(
             if (record.x == CORRECTED) {
                 u = u >> vec4<u32>(19u);
             }
-            slots[record.y] = u;
+            fill_slot(record.y, u);
             continue;
         }
         if (record.x >= PARTS) {
@@ -86,8 +87,10 @@ fn poly_columns(
             var c = a;
             var d = a;
             for (var j = 0u; j < record.y; j++) {
-                let x = slots[records[at].x];
-                let y = slots[records[at].y];
+                var x: vec4<u32>;
+                var y: vec4<u32>;
+                read_slot(x, records[at].x);
+                read_slot(y, records[at].y);
                 let v = records[at + 1u];
                 let w = records[at + 2u];
                 at += 3u;
@@ -103,7 +106,7 @@ fn poly_columns(
                 sums_reduced(d, primes[3].x, primes[3].y)
             );
             if (record.x == PARTS) {
-                for k in 0..4: slots[primes[${k}].z] = sums[${k}];
+                for k in 0..4: fill_slot(primes[${k}].z, sums[${k}]);
                 continue;
             }
             for k in 0..4 {
@@ -121,14 +124,20 @@ fn poly_columns(
         for (var j = 0u; j < record.z; j++) {
             let terms = records[at];
             at += 1u;
-            sums = sums_with_both(sums, slots[terms.x], terms.y, slots[terms.z], terms.w, prime.x);
+            var x: vec4<u32>;
+            var y: vec4<u32>;
+            read_slot(x, terms.x);
+            read_slot(y, terms.z);
+            sums = sums_with_both(sums, x, terms.y, y, terms.w, prime.x);
         }
         var x = sums_reduced(sums, prime.x, prime.y);
         if (prime.w != 0u) {
-            x = once_each(x + slots[prime.w - 1u], prime.x);
+            var part: vec4<u32>;
+            read_slot(part, prime.w - 1u);
+            x = once_each(x + part, prime.x);
         }
         if (record.x == KEEP) {
-            slots[record.y] = x;
+            fill_slot(record.y, x);
         }
         for (var j = 0u; j < record.w; j++) {
             let store = records[at];

@@ -21,10 +21,9 @@
 #if TRANSFORMS
 #include half_transform
 #end
+#include slots
 
 const FACTOR = 1u << LOG2_FACTOR;
-
-var<private> slots: array<vec4<u32>, SLOTS>;
 
 // The row that row `r` of the image under X -> X^g comes from, and the shift inside it.
 fn source_row(g: u32, r: u32) -> vec2<u32> {
@@ -58,7 +57,9 @@ fn streamed(code: u32, number: u32, r: u32, t: u32) -> vec4<u32> {
 
 fn operand(code: u32, number: u32, r: u32, t: u32) -> vec4<u32> {
     if ((code >> LOG2_KIND) == SLOT) {
-        return slots[number];
+        var x: vec4<u32>;
+        read_slot(x, number);
+        return x;
     }
     return streamed(code, number, r, t);
 }
@@ -109,7 +110,7 @@ fn run_tile(group: vec3<u32>, t: u32) {
                 let b = load_words(limb(term.w), word);
                 var x: vec4<u32>;
                 if ((term.x & 3u) == OF_SLOT) {
-                    x = slots[term.y];
+                    read_slot(x, term.y);
                 } else {
                     x = load_words(limb(term.y), word);
 #if TRANSFORMS
@@ -118,7 +119,7 @@ fn run_tile(group: vec3<u32>, t: u32) {
                     }
 #end
                     if (term.x > 3u) {
-                        slots[(term.x >> LOG2_KEPT) - 1u] = x;
+                        fill_slot((term.x >> LOG2_KEPT) - 1u, x);
                     }
                 }
                 first = sums_with(first, x, a, p);
@@ -133,7 +134,7 @@ fn run_tile(group: vec3<u32>, t: u32) {
                 x = forward(x, ROWS + r, table, p, t);
             }
 #end
-            slots[record.y] = x;
+            fill_slot(record.y, x);
             continue;
         }
         let constants = records[at];
@@ -166,7 +167,7 @@ fn run_tile(group: vec3<u32>, t: u32) {
         }
         let x = montgomery_product(sums_reduced(sums, p, n), vec4<u32>(tile.w), p, n);
         if (record.x == KEEP) {
-            slots[record.y] = x;
+            fill_slot(record.y, x);
         }
         for (var j = 0u; j < record.w; j++) {
             let store = records[at];

@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         };
     }
     if drivers::wanted(&arguments.drivers) {
-        return drivers::run(&arguments.drivers, &sets, &degrees(arguments)?);
+        return drivers::run(&arguments.drivers, &sets, &ckks_sets(arguments)?);
     }
     let mut good = arguments.cuda_only || wgsl(&sets, arguments.vendor)? & poly_wgsl(arguments)?;
     if !arguments.wgsl_only {
@@ -172,16 +172,18 @@ fn wgsl(sets: &[ParameterSet], vendor: Vendor) -> Result<bool> {
     Ok(good)
 }
 
-/// log2 of the degrees of the CKKS sets.
-fn degrees(arguments: &Arguments) -> Result<BTreeSet<u32>> {
+fn ckks_sets(arguments: &Arguments) -> Result<Vec<CkksParameters>> {
     let named = arguments.ckks_set.iter().filter(|name| *name != "none");
-    named.map(|name| Ok(CkksParameters::by_name(name)?.chain().log2_degree())).collect()
+    named.map(|name| Ok(CkksParameters::by_name(name)?)).collect()
 }
 
 /// The kernels of programs on polynomials, for the degrees of the CKKS sets.
 fn poly_wgsl(arguments: &Arguments) -> Result<bool> {
     let mut good = true;
-    for build in degrees(arguments)?.into_iter().flat_map(girih_wgpu::poly_builds) {
+    let sets = ckks_sets(arguments)?;
+    let degrees: BTreeSet<u32> = sets.iter().map(|set| set.chain().log2_degree()).collect();
+    let builds = |degree| girih_wgpu::poly_builds(degree, arguments.vendor);
+    for build in degrees.into_iter().flat_map(builds) {
         let title = format!("N = 2^{}", build.log2_degree);
         let (kernel, profile) = (build.kernel.name(), build.profile.to_string());
         match build.check() {
@@ -310,7 +312,7 @@ fn jobs<'a>(
                 &set,
                 arguments.bootstrapping,
                 &limits,
-                &girih_cuda::poly_plan(&limits),
+                &girih_cuda::poly_plan(&limits, set.chain().log2_degree()),
             )?;
             let job = |k: PolyKernel| Job {
                 arch,

@@ -18,10 +18,10 @@ pub struct PolyKernel {
 }
 
 /// What a program does, beside its recording.
-type Named = (String, RecordedProgram);
+pub type Named = (String, RecordedProgram);
 
 /// Products, rotations and divisions of a set at some levels, and its bootstrapping if asked for.
-fn recordings(set: &CkksParameters, bootstrapping: bool) -> Result<Vec<Named>> {
+pub fn recordings(set: &CkksParameters, bootstrapping: bool) -> Result<Vec<Named>> {
     let chain = Chain::new(ChainShape::from(set))?;
     let top = chain.highest_normal();
     let slots = chain.most_slots();

@@ -23,6 +23,7 @@
 mod backend;
 pub mod bootstrap;
 pub mod device;
+pub mod parallel;
 pub mod poly;
 
 pub use backend::Backend;

@@ -1,9 +1,9 @@
 //! What the client computes with: tables of a set's ring, made when first used.
 
 use crate::{CkksParameters, Encoder};
+use girih_backend::parallel::prelude::*;
 use girih_ring::limb::LimbKernels;
 use girih_ring::{RnsBasis, SplitNtt};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;

@@ -25,7 +25,7 @@ pub struct CpuBackend {
 impl CpuBackend {
     /// The CPU with as many threads as rayon's global pool has.
     pub fn new() -> Self {
-        let threads = rayon::current_num_threads();
+        let threads = girih_backend::parallel::current_num_threads();
         let limits = DeviceLimits {
             workgroup_memory_bytes: usize::MAX,
             workgroup_threads: 1,

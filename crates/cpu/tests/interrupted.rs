@@ -45,7 +45,7 @@ impl KeySource for Counted {
 fn blocks_that_nobody_waits_for_are_not_made() {
     let many = BootstrapShape { lwe_dimension: 512, ..small_shape() };
     let torus = BootstrapShape { lwe_dimension: 512, ..torus_shape(256, 8, 2, 1) };
-    let threads = rayon::current_num_threads();
+    let threads = girih_backend::parallel::current_num_threads();
     for (shape, transform) in
         [(&many, Transform::Ntt), (&many, Transform::Fft), (&torus, Transform::Ntt)]
     {

@@ -13,7 +13,7 @@
 //! Bootstrapping and ReLU are one recording each for all layers; all recordings are made before the
 //! first is run, side by side. The default is a small network on
 //! a small ring without any security, so that it ends in a minute anywhere; `--full` is the real
-//! thing: 18 bootstrappings at CKKS_D35_LOW, of whose 16 levels degrees 15, 15 and 27 leave one.
+//! thing: 18 bootstrappings at CKKS_D35_30BIT_LOW, of whose 16 levels degrees 15, 15 and 27 leave one.
 
 mod common;
 #[path = "common/packing.rs"]
@@ -45,7 +45,7 @@ use steps::{Ahead, Steps};
 pub(crate) struct Arguments {
     #[command(flatten)]
     options: common::Options,
-    /// ResNet-20 on 32 x 32 pixels, at CKKS_D35_LOW unless --set names another of 2^15 slots.
+    /// ResNet-20 on 32 x 32 pixels, at CKKS_D35_30BIT_LOW unless --set names another of 2^15 slots.
     #[arg(long)]
     full: bool,
     /// How many images; up to four share a ciphertext, and later more.
@@ -340,12 +340,12 @@ fn bytes(path: Option<&String>, own: &[u8]) -> Result<Vec<u8>, Failure> {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (own, default_set): ([&[u8]; 2], _) = if arguments.full {
         let network = include_bytes!("resnet20.safetensors");
-        ([network, include_bytes!("resnet20_images.safetensors")], "CKKS_D35_LOW")
+        ([network, include_bytes!("resnet20_images.safetensors")], "CKKS_D35_30BIT_LOW")
     } else {
         let network = include_bytes!("resnet20_small.safetensors");
         (
             [network, include_bytes!("resnet20_small_images.safetensors")],
-            "INSECURE_CKKS_D35_LOW_N10",
+            "INSECURE_CKKS_D35_30BIT_LOW_N10",
         )
     };
     let refused = |what: &str, path: &Option<String>, why: String| -> Failure {

@@ -64,6 +64,30 @@ fn the_documented_failures_are_those_of_the_noise_model() {
     assert!(words(&page).contains(&line), "docs/integers.md should have: {line}");
 }
 
+/// The largest square of a norm at which a look-up with a margin of a whole step fails no more
+/// often than one at norm 5 with half a step.
+fn largest_wide_norm(set: &ParameterSet, transform: Transform) -> u32 {
+    let model = NoiseModel::with_transform(set, transform);
+    let bound = model.log2_failure_table(4, &[5]);
+    // 32 steps are the circle.
+    let step = 2f64.powi(set.shape().log2_stored_modulus() as i32 - 5);
+    let variance = model.variance_of_bits();
+    let fits = |norm: u32| model.log2_failure_input(step, f64::from(norm) * variance) <= bound;
+    (1..).take_while(|&norm| fits(norm)).last().expect("one that fits")
+}
+
+#[test]
+fn the_documented_norms_are_those_of_the_noise_model() {
+    let page = page();
+    let row = |name: &str| {
+        let of = |transform| largest_wide_norm(&set(name), transform);
+        format!("| {name} | {} | {} |", of(Transform::Ntt), of(Transform::Fft))
+    };
+    let names = ["TFHERS_2_2", "TFHERS_2_2_GROUP_2", "TFHERS_2_2_GROUP_3", "GIRIH_2_2"];
+    let rows = names.map(row).join("\n");
+    assert!(page.contains(&rows), "docs/integers.md should have:\n{rows}");
+}
+
 #[test]
 fn the_documented_costs_are_those_of_the_programs() {
     let page = page();

@@ -81,11 +81,12 @@ fn describe(version: u16) -> &'static str {
 fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
     let mut hasher = blake3::Hasher::new();
     // Below this BLAKE3 says that threads cost more than they give.
-    if bytes.len() < 128 << 10 {
-        hasher.update(bytes)
-    } else {
-        hasher.update_rayon(bytes)
-    };
+    #[cfg(not(target_family = "wasm"))]
+    if bytes.len() >= 128 << 10 {
+        hasher.update_rayon(bytes);
+        return finish(hasher);
+    }
+    hasher.update(bytes);
     finish(hasher)
 }
 

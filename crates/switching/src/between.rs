@@ -5,10 +5,10 @@ use crate::keys::{LoadedBack, LoadedThere, Placed, SwitchingKeys};
 use crate::noise::SwitchingNoise;
 use crate::ring::mask;
 use crate::{Result, SwitchingParameters, error};
+use girih_backend::parallel::prelude::*;
 use girih_ckks::Ciphertext;
 use girih_rlwe::KeyId;
 use girih_tfhe::LweCiphertexts;
-use rayon::prelude::*;
 
 /// Switching keys, ready for use.
 pub(crate) struct Between {

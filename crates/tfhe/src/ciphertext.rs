@@ -17,10 +17,10 @@ use crate::keys::domain;
 use crate::wire::CIPHERTEXTS;
 use crate::{ClientKey, KeyId, ParameterSet, Result, error};
 use girih_backend::BootstrapShape;
+use girih_backend::parallel::prelude::*;
 use girih_ring::constant_time::{switch_from_power, switch_to_power};
 use girih_rlwe::wire::{self, Bytes, Opened};
 use girih_rlwe::{Counts, MaskSeed, Mismatch};
-use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 /// Largest log2 of a ciphertext's modulus: what the contract of devices stores.

@@ -247,13 +247,18 @@ impl WgpuBackend {
         let info = describe(id, &adapter, profile, &limits);
         let checked = options.checked.unwrap_or(cfg!(debug_assertions));
         let gpu = Arc::new(Gpu::open(&adapter, features, limits, checked)?);
-        let (vendor, rolled) = (Vendor::of(adapter.get_info().vendor), options.rolled);
+        let vendor = options.vendor.unwrap_or_else(|| Vendor::of(adapter.get_info().vendor));
+        let rolled = options.rolled;
         Ok(Self { info, profile, vendor, rolled, gpu, poly_kernels: Arc::default() })
     }
 
     /// The arithmetic in use.
     pub fn profile(&self) -> Profile {
         self.profile
+    }
+
+    pub(crate) fn vendor(&self) -> Vendor {
+        self.vendor
     }
 
     fn target(&self) -> Target<'_> {

@@ -24,7 +24,7 @@ pub use bootstrap::variant::Kernel;
 pub use device::{WgpuBackend, enumerate};
 pub use options::OpenOptions;
 #[cfg(not(target_arch = "wasm32"))]
-pub use poly::check::poly_builds;
+pub use poly::check::{poly_builds, poly_builds_of};
 pub use poly::kernels::{PolyBuild, PolyKernel};
 #[cfg(not(target_arch = "wasm32"))]
 pub use runtime::check::{KernelCheck, SpirvModule, VulkanKernel};

@@ -1,7 +1,7 @@
 //! How an adapter is opened, and the limits that are asked of it.
 
-use crate::Profile;
 use crate::bootstrap::choices::Rolled;
+use crate::{Profile, Vendor};
 use girih_backend::DeviceLimits;
 
 /// The threads of a workgroup that every device of Vulkan has.
@@ -29,6 +29,8 @@ pub struct OpenOptions {
     pub checked: Option<bool>,
     /// What kernels count by loops; left open, chosen by the shape.
     pub rolled: Option<Rolled>,
+    /// Whose compiler kernels are planned for; left open, that of the adapter's vendor.
+    pub vendor: Option<Vendor>,
 }
 
 impl OpenOptions {

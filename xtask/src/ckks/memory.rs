@@ -62,7 +62,8 @@ fn raised_digits(set: &CkksParameters, level: usize) -> u64 {
 /// The most shared memory that a kernel of the set's operations asks for, and how many kernels
 /// there are; an error where one does not fit.
 fn kernels(set: &CkksParameters, limits: &DeviceLimits) -> Result<(usize, usize)> {
-    let all = crate::poly_kernels::kernels(set, true, limits, &poly_plan(limits))?;
+    let plan = poly_plan(limits, set.chain().log2_degree());
+    let all = crate::poly_kernels::kernels(set, true, limits, &plan)?;
     Ok((all.iter().map(|kernel| kernel.shared).max().unwrap_or(0), all.len()))
 }
 
@@ -81,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let mut good = true;
     for card in asked.into_iter().chain(&CARDS) {
         let limits = limits_of(card.capability);
-        let plan = poly_plan(&limits);
+        let plan = poly_plan(&limits, set.chain().log2_degree());
         if !known.iter().any(|(other, _)| *other == plan) {
             let made = ladder(&set, &plan)?;
             println!("{set}, up to {} slots of rows in a block:", plan.most_row_slots);
@@ -156,7 +157,8 @@ mod tests {
     #[test]
     fn a_bootstrapping_of_the_default_set_fits_24_gb() {
         let set = CkksParameters::default();
-        let made = ladder(&set, &poly_plan(&limits_of(89))).expect("it bootstraps");
+        let made = ladder(&set, &poly_plan(&limits_of(89), set.chain().log2_degree()))
+            .expect("it bootstraps");
         let names = ["keys for all levels", "keys for their levels", "few keys for their levels"];
         assert_eq!(made.iter().map(|rung| rung.name).collect::<Vec<_>>(), names);
         let keys: Vec<u64> = made.iter().map(|rung| rung.need.keys).collect();

@@ -85,7 +85,9 @@ impl Driver {
         }
         let outcome = match (compiled.stopped, compiled.programs.as_slice()) {
             (Some(limit), _) => Outcome::Stopped { did_not_end_in_s: limit.as_secs() },
-            (None, [program]) => Outcome::Compiled(self.costs(program, kernel.threads)?),
+            (None, [program]) => {
+                Outcome::Compiled(self.costs(program, kernel.threads, kernel.bytes_in_memory)?)
+            }
             (None, programs) => bail!("{} programs", programs.len()),
         };
         Ok(Row {
@@ -97,7 +99,9 @@ impl Driver {
         })
     }
 
-    fn costs(self, program: &Program, threads: usize) -> Result<Costs> {
+    /// What a program of so many threads costs, each of which has so many bytes in memory where its
+    /// text means them to lie.
+    fn costs(self, program: &Program, threads: usize, in_memory: usize) -> Result<Costs> {
         let of = |name: &str| {
             let found = program.statistics.get(name).copied();
             found.with_context(|| format!("the driver does not tell `{name}`"))
@@ -112,9 +116,15 @@ impl Driver {
             },
             // Registers are always 128 for each hardware thread; a wider subgroup fills a unit
             // with more threads of ours.
+            //
+            // The compiler counts every store to memory of a thread as a spill. Where that memory
+            // has room for what is meant to lie there and no more, none is one.
             Self::Intel => Costs {
                 registers: of("Max live registers")? as u64,
-                spills: of("Spill Count")? as u64,
+                spills: match in_memory as f64 * f64::from(program.subgroup) {
+                    meant if meant > 0.0 && of("Scratch Memory Size")? <= meant => 0,
+                    _ => of("Spill Count")? as u64,
+                },
                 waves: u64::from(program.subgroup),
                 work: (of("Cycle Count")? * subgroups) as u64,
             },
@@ -170,12 +180,23 @@ mod tests {
             subgroup,
             statistics: statistics.iter().map(|&(name, x)| (name.to_owned(), x)).collect(),
         };
-        let intel = [("Max live registers", 90.0), ("Spill Count", 2.0), ("Cycle Count", 100.0)];
-        let costs = Driver::Intel.costs(&program(16, &intel), 128).expect("all is told");
-        assert_eq!((costs.registers, costs.spills, costs.waves, costs.work), (90, 2, 16, 800));
+        let intel = [
+            ("Max live registers", 90.0),
+            ("Spill Count", 2.0),
+            ("Cycle Count", 100.0),
+            ("Scratch Memory Size", 2048.0),
+        ];
+        let of_intel = |in_memory| {
+            let costs = Driver::Intel.costs(&program(16, &intel), 128, in_memory);
+            let costs = costs.expect("all is told");
+            (costs.registers, costs.spills, costs.waves, costs.work)
+        };
+        assert_eq!(of_intel(0), (90, 2, 16, 800));
+        // All of it is what is meant to lie there, or something else does too.
+        assert_eq!((of_intel(128).1, of_intel(64).1), (0, 2));
         let mali = [("threads", 1.0), ("spills", 3.0), ("cycles", 2.5)];
-        let costs = Driver::Mali.costs(&program(16, &mali), 128).expect("all is told");
+        let costs = Driver::Mali.costs(&program(16, &mali), 128, 0).expect("all is told");
         assert_eq!((costs.registers, costs.spills, costs.waves, costs.work), (64, 3, 1, 320));
-        assert!(Driver::Amd.costs(&program(16, &mali), 128).is_err());
+        assert!(Driver::Amd.costs(&program(16, &mali), 128, 0).is_err());
     }
 }

@@ -15,14 +15,18 @@ mod table;
 mod vulkan;
 
 use crate::bench::arguments::plan_choice;
+use crate::poly_kernels::recordings;
 use anyhow::{Result, bail};
 use chips::{Chip, Driver};
+use girih::ckks::CkksParameters;
 use girih::tfhe::ParameterSet;
 use girih::{BackendError, PlanRequest};
 use girih_backend::{BootstrapShape, DeviceInfo};
-use girih_wgpu::{KernelVariant, Profile, Vendor, VulkanKernel, desktop_gpu, kernel_variants};
+use girih_wgpu::{
+    KernelVariant, PolyBuild, Profile, Vendor, VulkanKernel, desktop_gpu, kernel_variants,
+    poly_builds_of,
+};
 use mesa::Mesa;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 use table::Row;
@@ -72,7 +76,7 @@ pub fn wanted(arguments: &DriverArguments) -> bool {
 pub fn run(
     arguments: &DriverArguments,
     sets: &[ParameterSet],
-    degrees: &BTreeSet<u32>,
+    ckks_sets: &[CkksParameters],
 ) -> Result<bool> {
     if let Some(list) = &arguments.statistics {
         let modules: Vec<Module> = serde_json::from_slice(&std::fs::read(list)?)?;
@@ -95,7 +99,7 @@ pub fn run(
         };
         let choices = arguments.plan.iter().cloned().collect();
         let request = PlanRequest { choices, ..Default::default() };
-        let mut kernels = kernels(sets, degrees, driver.vendor(), &request)?;
+        let mut kernels = kernels(sets, ckks_sets, driver.vendor(), &request)?;
         kernels.retain(|kernel| kernel.name.contains(&arguments.kernel));
         if kernels.is_empty() {
             bail!("no kernel has `{}` in its name", arguments.kernel);
@@ -149,6 +153,8 @@ struct Kernel {
     name: String,
     profile: String,
     threads: usize,
+    /// Bytes of a thread that are to lie in memory.
+    bytes_in_memory: usize,
     vulkan: VulkanKernel,
 }
 
@@ -160,10 +166,10 @@ impl Kernel {
     }
 }
 
-/// The kernels of the sets and of rings of the degrees, as they are planned for `vendor`.
+/// The kernels of the sets, as they are planned for `vendor`.
 fn kernels(
     sets: &[ParameterSet],
-    degrees: &BTreeSet<u32>,
+    ckks_sets: &[CkksParameters],
     vendor: Vendor,
     request: &PlanRequest,
 ) -> Result<Vec<Kernel>> {
@@ -177,19 +183,39 @@ fn kernels(
                 name: if variant.few { format!("{name}, few") } else { name.to_owned() },
                 profile: variant.profile.to_string(),
                 threads: variant.workgroup_threads(),
+                bytes_in_memory: 0,
                 vulkan: variant.for_vulkan().map_err(anyhow::Error::msg)?,
             });
         }
     }
-    for build in degrees.iter().copied().flat_map(girih_wgpu::poly_builds) {
-        all.push(Kernel {
-            set: format!("N = 2^{}", build.log2_degree),
-            name: format!("{}, {} slots", build.kernel.name(), build.slots),
-            profile: build.profile.to_string(),
-            threads: build.threads(),
-            vulkan: build.for_vulkan().map_err(anyhow::Error::msg)?,
-        });
+    for set in ckks_sets {
+        for build in poly_builds(set, vendor)? {
+            all.push(Kernel {
+                set: set.name().to_owned(),
+                name: format!("{}, {} slots", build.kernel.name(), build.slots),
+                profile: build.profile.to_string(),
+                threads: build.threads(),
+                bytes_in_memory: build.bytes_in_memory(),
+                vulkan: build.for_vulkan().map_err(anyhow::Error::msg)?,
+            });
+        }
     }
+    Ok(all)
+}
+
+/// Segments of memory that kernels are built for here: the most, which take the most work.
+const SEGMENTS: usize = 5;
+
+/// What products, rotations and the bootstrapping of a set run with, each build once.
+fn poly_builds(set: &CkksParameters, vendor: Vendor) -> Result<Vec<PolyBuild>> {
+    let mut all = Vec::new();
+    for (_, recording) in recordings(set, true)? {
+        for profile in Profile::ALL {
+            all.extend(poly_builds_of(&recording.program, vendor, profile, SEGMENTS)?);
+        }
+    }
+    all.sort_unstable_by_key(|build| (build.kernel.name(), build.slots, build.profile.to_string()));
+    all.dedup();
     Ok(all)
 }
 
@@ -224,8 +250,8 @@ mod tests {
     #[test]
     fn every_kernel_of_a_set_becomes_a_module() {
         let sets = [ParameterSet::by_name("STD128").expect("built in")];
-        let found = kernels(&sets, &BTreeSet::from([10]), Vendor::Amd, &PlanRequest::default())
-            .expect("they fit");
+        let ckks = [CkksParameters::by_name("CKKS_N14_D40").expect("built in")];
+        let found = kernels(&sets, &ckks, Vendor::Amd, &PlanRequest::default()).expect("they fit");
         assert!(found.iter().any(|k| k.set == "STD128") && found.iter().any(|k| k.set != "STD128"));
         for kernel in found {
             let module = kernel.module();

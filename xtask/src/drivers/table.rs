@@ -172,6 +172,24 @@ mod tests {
         }
     }
 
+    /// Programs on polynomials are planned so that nothing spills (docs/guide/gpus.md).
+    #[test]
+    fn no_kernel_of_ckks_spills() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks/compilers");
+        for driver in [Driver::Amd, Driver::Intel] {
+            let rows = read(&root.join(format!("{}.json", driver.name()))).expect("rows");
+            for chip in driver.chips() {
+                let is_it = |row: &&Row| row.set == "CKKS_D40" && row.chip == chip.name;
+                let of: Vec<&Row> = rows.iter().filter(is_it).collect();
+                assert!(of.len() > 10, "{}: {} kernels of CKKS", chip.name, of.len());
+                for row in of {
+                    let Outcome::Compiled(costs) = &row.outcome else { panic!("{}", row.line()) };
+                    assert_eq!(costs.spills, 0, "{} on {}", row.line(), chip.name);
+                }
+            }
+        }
+    }
+
     /// The tables of docs/guide/gpus.md have what docs/benchmarks/compilers has.
     #[test]
     fn the_page_shows_what_was_compiled() {

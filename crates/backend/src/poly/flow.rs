@@ -1,6 +1,7 @@
 //! Words on their way to a device: a lot of them is made while the one before is sent.
 
 use crate::Result;
+use crate::parallel::prelude::*;
 
 /// The first limbs that are made at once, of at most so many words or one limb; `rest` is left.
 fn lot<'a, T>(rest: &mut &'a [T], most: usize, words: impl Fn(&T) -> usize) -> Option<&'a [T]> {
@@ -16,9 +17,10 @@ fn lot<'a, T>(rest: &mut &'a [T], most: usize, words: impl Fn(&T) -> usize) -> O
 }
 
 /// Makes limbs in lots of at most `most` words (or of one limb) and sends each lot while the next
-/// is made, where there are threads: `make` fills a lot's words, one limb after the other, and
-/// `send` hands them to the device, on a thread of its own. Lots are sent in their order, and two
-/// of them are in memory at most. `report` hears how many limbs of each were made.
+/// is made, where there are threads: `make` fills the `words` of one limb, those of a lot on all
+/// threads, and `send` hands a lot to the device, on a thread of its own: its limbs, and their
+/// words one after the other. Lots are sent in their order, and two of them are in memory at most.
+/// `report` hears how many limbs of each were made.
 ///
 /// # Errors
 /// The first of `send`, after which nothing more is made.
@@ -26,7 +28,7 @@ pub fn flow<T: Sync>(
     limbs: &[T],
     most: usize,
     words: impl Fn(&T) -> usize,
-    make: impl Fn(&[T], &mut [u32]),
+    make: impl Fn(&T, &mut [u32]) + Sync + Send,
     send: impl Fn(&[T], &[u32]) -> Result<()> + Send,
     mut report: impl FnMut(usize),
 ) -> Result<()> {
@@ -39,7 +41,14 @@ pub fn flow<T: Sync>(
             *room = vec![0; len];
         }
         room.resize(len, 0);
-        make(limbs, room);
+        let mut rest = room.as_mut_slice();
+        let mut parts = Vec::with_capacity(limbs.len());
+        for limb in limbs {
+            let part;
+            (part, rest) = rest.split_at_mut(words(limb));
+            parts.push((limb, part));
+        }
+        parts.into_par_iter().for_each(|(limb, part)| make(limb, part));
     };
     let Some(first) = lot(&mut rest, most, &words) else { return Ok(()) };
     let mut room = Vec::new();
@@ -88,14 +97,10 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Limbs of these lengths, the words of each its number.
-    fn make(limbs: &[(u32, usize)], mut room: &mut [u32]) {
-        for &(number, len) in limbs {
-            let limb;
-            (limb, room) = room.split_at_mut(len);
-            limb.fill(number);
-        }
-        assert!(room.is_empty());
+    /// A limb of this length, whose words are its number.
+    fn make(&(number, len): &(u32, usize), words: &mut [u32]) {
+        assert_eq!(words.len(), len);
+        words.fill(number);
     }
 
     #[test]
@@ -124,9 +129,9 @@ mod tests {
     fn what_is_not_sent_ends_it() {
         let limbs: Vec<(u32, usize)> = (0..50).map(|i| (i, 4)).collect();
         let made = AtomicUsize::new(0);
-        let counted = |limbs: &[(u32, usize)], room: &mut [u32]| {
+        let counted = |limb: &(u32, usize), words: &mut [u32]| {
             made.fetch_add(1, Ordering::Relaxed);
-            make(limbs, room);
+            make(limb, words);
         };
         let send = |limbs: &[(u32, usize)], _: &[u32]| match limbs[0].0 {
             3 => Err(BackendError::InvalidRequest("full".into())),

@@ -9,12 +9,12 @@ use crate::{
     Ciphertext, CiphertextHeader, CkksParameters, Error, Plaintext, Result, SeededCiphertext,
     error, wire,
 };
+use girih_backend::parallel::prelude::*;
 use girih_backend::{Preparation, preparing};
 use girih_ring::sampler::Gaussian;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
 use girih_rlwe::{Entropy, Fresh, KeyId, MaskSeed, Secret, SecretDistribution, SetId};
 use num_complex::Complex64;
-use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 

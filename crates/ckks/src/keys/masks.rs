@@ -2,8 +2,8 @@
 
 use super::domain;
 use crate::CkksParameters;
+use girih_backend::parallel::prelude::*;
 use girih_rlwe::{MaskSeed, SetId};
-use rayon::prelude::*;
 
 /// The mask that a seed stands for, at a level: uniform limbs in evaluation form.
 pub(crate) fn mask_limbs(set: &CkksParameters, seed: &MaskSeed, level: usize) -> Vec<u32> {

@@ -6,11 +6,11 @@ use crate::host::HostRing;
 use crate::noise::NoiseModel;
 use crate::params::ERROR_DEVIATION;
 use crate::{Ciphertext, CkksParameters, Plaintext, Result, wire};
+use girih_backend::parallel::prelude::*;
 use girih_ring::sampler::Gaussian;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
 use girih_rlwe::{Entropy, Fresh, KeyId, MaskSeed, SetId};
 use num_complex::Complex64;
-use rayon::prelude::*;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 

@@ -6,12 +6,12 @@ use crate::host::HostRing;
 use crate::params::ERROR_DEVIATION;
 use crate::program::FirstRow;
 use crate::{CkksParameters, Error, Result, error};
+use girih_backend::parallel::prelude::*;
 use girih_backend::{BackendError, Units};
 use girih_ring::Automorphism;
 use girih_ring::limb::{LimbKernels, ProductTerm};
 use girih_ring::sampler::{Gaussian, PublicStream};
 use girih_rlwe::{Fresh, MaskSeed, MaskStreams, SetId};
-use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 /// A key from one secret, s', to another, s: row i is `(b_i, a_i)` with

@@ -3,8 +3,8 @@ use crate::host::HostRing;
 use crate::params::{CkksParameters, ERROR_DEVIATION};
 use crate::program::FirstFactor;
 use crate::{Ciphertext, Complex64, SeededCiphertext, published};
+use girih_backend::parallel::prelude::*;
 use girih_backend::{NoProgress, Progress};
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use switching::{Recipe, SecretLimbs};
 
@@ -365,7 +365,8 @@ fn keys_that_nobody_waits_for_are_not_made() {
     let (kinds, enough) = (kinds.collect::<Vec<_>>(), Enough(AtomicUsize::new(0)));
     let work = || EvaluationKeys::generate(&client, kinds, &enough).map(drop);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
-    let (reports, threads) = (enough.0.into_inner(), rayon::current_num_threads());
+    let (reports, threads) =
+        (enough.0.into_inner(), girih_backend::parallel::current_num_threads());
     assert!((1..=threads).contains(&reports), "{reports} reports by {threads} threads");
 }
 

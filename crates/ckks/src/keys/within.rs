@@ -2,9 +2,9 @@
 
 use super::{ClientKey, PublicKey};
 use crate::{Ciphertext, CkksParameters, Error, Plaintext, Result, SeededCiphertext};
+use girih_backend::parallel::prelude::*;
 use girih_rlwe::MaskSeed;
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 /// A key that encrypts values up to a declared magnitude: what [`ClientKey::within`] and
 /// [`PublicKey::within`] give.

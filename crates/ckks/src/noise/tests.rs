@@ -65,7 +65,7 @@ fn bootstrapping_noise_is_near_what_was_measured() {
         ("INSECURE_CKKS_D40_N12", 10, -25.4, -25.4),
         ("INSECURE_CKKS_D35_N10", 5, -26.2, -16.6),
         ("INSECURE_CKKS_D35_N10", 8, -27.0, -22.6),
-        ("INSECURE_CKKS_D35_LOW_N10", 8, -27.0, -22.6),
+        ("INSECURE_CKKS_D35_30BIT_LOW_N10", 8, -27.0, -22.6),
         ("INSECURE_CKKS_D30_N10", 5, -20.0, -16.6),
         ("INSECURE_CKKS_D30_N10", 8, -20.4, -20.4),
         ("CKKS_D40", 6, -23.4, -23.3),

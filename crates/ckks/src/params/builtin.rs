@@ -9,7 +9,7 @@ const FILES: &[&str] = &[
     include_str!("../../sets/CKKS_D40_30BIT_LOW_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_D40.toml"),
     include_str!("../../sets/CKKS_D35.toml"),
-    include_str!("../../sets/CKKS_D35_LOW.toml"),
+    include_str!("../../sets/CKKS_D35_30BIT_LOW.toml"),
     include_str!("../../sets/CKKS_D30.toml"),
     include_str!("../../sets/CKKS_D40_30BIT.toml"),
     include_str!("../../sets/CKKS_D45.toml"),
@@ -20,6 +20,8 @@ const FILES: &[&str] = &[
     include_str!("../../sets/CKKS_D40_30BIT_LOW.toml"),
     include_str!("../../sets/CKKS_D40_30BIT_14.toml"),
     include_str!("../../sets/CKKS_D40_30BIT_14_STC_FIRST.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT_12.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT_12_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_N15_D40.toml"),
     include_str!("../../sets/CKKS_N14_D40.toml"),
 ];
@@ -31,7 +33,7 @@ const SMALL: &[(&str, u32)] = &[
     ("CKKS_D40", 12),
     ("CKKS_D40", 13),
     ("CKKS_D35", 10),
-    ("CKKS_D35_LOW", 10),
+    ("CKKS_D35_30BIT_LOW", 10),
     ("CKKS_D30", 10),
     ("CKKS_D40_30BIT", 10),
     ("CKKS_D45", 10),
@@ -44,6 +46,8 @@ const SMALL: &[(&str, u32)] = &[
     ("CKKS_D40_30BIT_14", 10),
     ("CKKS_D40_30BIT_LOW_STC_FIRST", 10),
     ("CKKS_D40_30BIT_14_STC_FIRST", 10),
+    ("CKKS_D40_30BIT_12", 10),
+    ("CKKS_D40_30BIT_12_STC_FIRST", 10),
     ("CKKS_N14_D40", 10),
 ];
 

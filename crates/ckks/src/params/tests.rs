@@ -322,7 +322,9 @@ fn sets_with_a_first_transform_by_keys() {
         ("CKKS_D40_30BIT_14", [14, 17, 25, 28], 1730.4, "1430.5", 131.6),
         ("CKKS_D40_30BIT_LOW_STC_FIRST", [14, 16, 24, 27], 1670.6, "1370.76", 136.8),
         ("CKKS_D40_30BIT_14_STC_FIRST", [15, 17, 25, 28], 1730.4, "1430.5", 131.6),
-        ("CKKS_D35_LOW", [16, 19, 27, 30], 1711.1, "1401.1", 133.3),
+        ("CKKS_D40_30BIT_12", [12, 15, 23, 26], 1730.7, "1340.89", 131.6),
+        ("CKKS_D40_30BIT_12_STC_FIRST", [13, 15, 23, 26], 1730.7, "1340.89", 131.6),
+        ("CKKS_D35_30BIT_LOW", [16, 19, 27, 30], 1695.6, "1395.75", 134.5),
     ] {
         let set = CkksParameters::by_name(name).expect("built in");
         let b = set.bootstrapping().expect("it has one");

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
+use girih_backend::parallel::prelude::*;
 use girih_backend::poly::{Term, Value};
 use girih_backend::{Preparation, preparing};
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 use super::error::RecordError;
 use super::keys::{Digits, Extended, KeyProduct};

@@ -3,8 +3,8 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+use girih_backend::parallel::prelude::*;
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 use super::diagonal::{Diagonal, magnitude};
 use super::tracked::{MapNorms, short};
@@ -173,7 +173,8 @@ impl LinearMap {
             sums.into_iter().fold(0.0, f64::max)
         };
         let firsts = (0..rows).into_par_iter().step_by(ROWS_AT_ONCE);
-        firsts.map(some).reduce(|| 0.0, f64::max).sqrt()
+        let largest: Vec<f64> = firsts.map(some).collect();
+        largest.into_iter().fold(0.0, f64::max).sqrt()
     }
 
     /// A digest of its entries.

@@ -382,9 +382,13 @@ fn beside<A: Send, B>(
     other: impl Fn() -> A + Sync,
     own: impl FnOnce() -> B,
 ) -> (A, B) {
+    // A browser has no threads.
+    if cfg!(target_family = "wasm") {
+        return (other(), own());
+    }
     std::thread::scope(|scope| {
         let name = || std::thread::Builder::new().name("girih lowering".into());
-        // In browsers there are no threads, and elsewhere they may run out.
+        // Threads may run out.
         let thread = is_worth_it.then(|| name().spawn_scoped(scope, &other).ok()).flatten();
         let own = own();
         let other = match thread {

@@ -8,11 +8,11 @@ use super::memory::{While, advised};
 use crate::keys::KeyKind;
 use crate::program::{PlainPolynomial, ResidentRequest};
 use crate::{CkksParameters, Error, Result};
+use girih_backend::parallel::prelude::*;
 use girih_backend::poly::{PolyEngine, Resident, ResidentShape, ResidentSource, RingShape};
 use girih_backend::{NoProgress, Preparation, preparing};
 use girih_ring::SplitNtt;
 use girih_ring::limb::LimbKernels;
-use rayon::prelude::*;
 
 /// What stays on the device of one server key.
 pub(super) struct Library {

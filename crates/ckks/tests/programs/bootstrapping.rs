@@ -142,7 +142,7 @@ fn random_constant_and_zero_vectors_at_every_message_ratio() {
 
 #[test]
 fn other_sets() {
-    for set in ["INSECURE_CKKS_D35_N10", "INSECURE_CKKS_D35_LOW_N10"] {
+    for set in ["INSECURE_CKKS_D35_N10", "INSECURE_CKKS_D35_30BIT_LOW_N10"] {
         let mut f = Fixture::of(set);
         let z = f.client.random_slots(512);
         for (rho, noise, total) in [(5, -26.2, -16.6), (8, -27.0, -22.6)] {
@@ -393,11 +393,12 @@ fn the_first_transform_by_keys() {
     // The larger ring takes longer: with `GIRIH_LONG` (`cargo xtask test --long`).
     let large = ("INSECURE_CKKS_D40_30BIT_LOW_N12", 8, -27.47, -24.55);
     let large = std::env::var_os("GIRIH_LONG").map(|_| large);
-    for (set, rho, noise, total) in
-        [(low, 10, -28.16, -26.40), ("INSECURE_CKKS_D40_30BIT_14_N10", 10, -27.82, -26.36)]
-            .into_iter()
-            .chain(large)
-    {
+    let small = [
+        (low, 10, -28.16, -26.40),
+        ("INSECURE_CKKS_D40_30BIT_14_N10", 10, -27.82, -26.36),
+        ("INSECURE_CKKS_D40_30BIT_12_N10", 10, -28.16, -26.40),
+    ];
+    for (set, rho, noise, total) in small.into_iter().chain(large) {
         let mut f = Fixture::of(set);
         let slots = f.chain.most_slots();
         let z = f.client.random_slots(slots);
@@ -420,6 +421,7 @@ fn the_first_transform_by_keys() {
     for (set, count) in [
         ("INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10", 2),
         ("INSECURE_CKKS_D40_30BIT_14_STC_FIRST_N10", 1),
+        ("INSECURE_CKKS_D40_30BIT_12_STC_FIRST_N10", 1),
     ] {
         let mut f = Fixture::of(set);
         let z = f.client.random_slots(512);

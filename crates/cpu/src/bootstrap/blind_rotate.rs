@@ -7,13 +7,13 @@
 //! reduced between all of them; lazy forms inside a kernel must agree with these once reduced.
 
 use crate::bootstrap::rotator::{BlindRotator, RotateInput, StepTrace};
+use girih_backend::parallel::prelude::*;
 use girih_backend::{
     BackendError, BootstrapShape, Gadget, KeySource, PlanReport, Progress, Result, Units,
 };
 use girih_ring::gadget::{balanced_digits, closest_representative_digits};
 use girih_ring::switch::mod_switch;
 use girih_ring::{Modulus, NttTable, Rns, TorusCrt, round_torus};
-use rayon::prelude::*;
 
 /// How residues are put together again.
 enum Recomposition {

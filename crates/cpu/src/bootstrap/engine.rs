@@ -5,11 +5,11 @@ use crate::bootstrap::key_switch::KeySwitcher;
 use crate::bootstrap::pipeline::{MAX_JOBS_PER_TASK, Memory, Pipeline};
 use crate::memory::out_of_memory;
 use girih_backend::bootstrap::{BootstrapDevice, Pipelining};
+use girih_backend::parallel::prelude::*;
 use girih_backend::{
     BootstrapJob, BootstrapShape, LinearJob, PlanReport, Result, Stage, StageOutput, Transform,
     Waiting, at_once,
 };
-use rayon::prelude::*;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(crate) struct CpuEngine {
@@ -57,7 +57,7 @@ impl CpuEngine {
     /// Jobs of one task: as many as share well, but no fewer tasks than threads.
     fn jobs_per_task(&self, jobs: usize) -> usize {
         let group = self.pipeline.group();
-        let even = jobs.div_ceil(rayon::current_num_threads());
+        let even = jobs.div_ceil(girih_backend::parallel::current_num_threads());
         let most = MAX_JOBS_PER_TASK.next_multiple_of(group);
         if even >= most { most } else { even.max(1) }
     }
@@ -73,12 +73,12 @@ impl BootstrapDevice for CpuEngine {
     }
 
     fn report(&self) -> PlanReport {
-        self.pipeline.describe().with("threads", rayon::current_num_threads())
+        self.pipeline.describe().with("threads", girih_backend::parallel::current_num_threads())
     }
 
     /// Each thread has a job of its own.
     fn pipelining(&self) -> Pipelining {
-        Pipelining { wave: rayon::current_num_threads(), ..Pipelining::default() }
+        Pipelining { wave: girih_backend::parallel::current_num_threads(), ..Pipelining::default() }
     }
 
     fn grow(&self, _: usize, to: usize) -> Result<()> {

@@ -2,10 +2,10 @@
 //! then the last mod switch.
 
 use crate::memory::out_of_memory;
+use girih_backend::parallel::prelude::*;
 use girih_backend::{BootstrapShape, KeySource, Progress, Result, Units};
 use girih_ring::fft::prefetch;
 use girih_ring::switch::mod_switch_pow2;
-use rayon::prelude::*;
 
 /// A word wide enough for Q_ks. Sums wrap modulo its size, which Q_ks divides.
 trait Word: Copy + Default + Send + Sync {

@@ -5,6 +5,7 @@ mod calls;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use girih_backend::parallel::prelude::*;
 use girih_backend::poly::{
     Bindings, BufferId, Place, PolyDevice, ResidentId, ResidentShape, ResidentSource, RingShape,
     RoutineId, Schedule,
@@ -12,7 +13,6 @@ use girih_backend::poly::{
 use girih_backend::{BackendError, Preparation, Progress, Result, Units, preparing};
 use girih_ring::fft::Simd;
 use girih_ring::{AlignedBuffer, Automorphism};
-use rayon::prelude::*;
 
 use super::Prime;
 use super::memory::Layout;

@@ -48,6 +48,11 @@ pub(super) fn run(
         }
     };
     let Some((own, others)) = scratch.split_first_mut() else { return false };
+    // A browser has no threads.
+    if cfg!(target_family = "wasm") {
+        work(own);
+        return !failed.into_inner();
+    }
     std::thread::scope(|scope| {
         for scratch in others {
             // A thread that the system refuses is one thread less.

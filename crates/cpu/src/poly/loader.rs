@@ -16,7 +16,7 @@ const THREADS: &str = "threads";
 
 impl Loader for CpuBackend {
     fn open_by(&self, ring: Arc<RingShape>, choices: &Choices) -> Result<Box<dyn PolyDevice>> {
-        let most = rayon::current_num_threads();
+        let most = girih_backend::parallel::current_num_threads();
         if let Some(name) = choices.keys().find(|name| *name != THREADS) {
             return Err(unknown_choice(name, &[THREADS]));
         }
@@ -41,7 +41,7 @@ impl Loader for CpuBackend {
         let plans = [own, rows(48), rows(256), sums(16), sums(32), sums(128)];
         let mut all: Vec<PolyOptions> = plans.into_iter().map(PolyOptions::of).collect();
         // Where two threads share a core, one of them may do better alone.
-        let half = rayon::current_num_threads() / 2;
+        let half = girih_backend::parallel::current_num_threads() / 2;
         all.extend((half > 0).then(|| PolyOptions::of(own).with(THREADS, half as u32)));
         all
     }

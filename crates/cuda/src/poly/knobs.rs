@@ -20,8 +20,8 @@ pub struct PolyKnobs {
     /// Whether eight warps share a row, not four, where its memory leaves room for fewer warps than
     /// a multiprocessor should hold.
     pub wide_teams: bool,
-    /// Products that the text of a kernel of rows spells out. Tiles beyond are lists of steps, so
-    /// that compiling takes no longer.
+    /// Products that the text of a kernel of rows spells out, so that compiling takes no longer.
+    /// Tiles beyond have a kernel of their own, and what is beyond that too is lists of steps.
     pub most_products: usize,
     /// Blocks of columns that should share a multiprocessor.
     pub column_blocks: usize,
@@ -44,7 +44,7 @@ impl Default for PolyKnobs {
             team_warps: 16,
             most_fetched: 10,
             wide_teams: true,
-            most_products: 400,
+            most_products: 450,
             column_blocks: 2,
             small_blocks: 1,
             overlaps_launches: true,

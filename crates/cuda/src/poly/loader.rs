@@ -37,8 +37,8 @@ impl Loader for PolyLoader {
         self.open_by(ring, &BTreeMap::new())
     }
 
-    fn plan(&self, _: &RingShape) -> PolyPlan {
-        plan(&self.limits)
+    fn plan(&self, ring: &RingShape) -> PolyPlan {
+        plan(&self.limits, ring.log2_degree)
     }
 
     fn alternatives(&self, ring: &RingShape) -> Vec<PolyOptions> {

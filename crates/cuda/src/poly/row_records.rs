@@ -53,8 +53,13 @@ pub(crate) fn general(
     [grouped(lists.collect()), others]
 }
 
-/// Makes lists of steps of the tiles with the most products until at most `most_products` are left
-/// in the text of all, where a block's memory has room for their rows.
+/// Texts that the tiles of a launch may be divided among. A launch more takes microseconds, where
+/// lists of steps may take five times as long as texts.
+const MOST_TEXTS: usize = 2;
+
+/// Makes lists of steps of the tiles with more than `most_products`, and then of those with the
+/// most until at most so many are left for each of [`MOST_TEXTS`] texts, where a block's memory has
+/// room for their rows.
 pub(crate) fn listed(
     ring: &RingShape,
     limits: &DeviceLimits,
@@ -62,7 +67,8 @@ pub(crate) fn listed(
     most_products: usize,
 ) -> Vec<(RowShape, Vec<NormalTile>)> {
     let mut products: usize = shapes.iter().map(|(shape, _)| shape.products()).sum();
-    if products <= most_products {
+    let most = MOST_TEXTS * most_products;
+    if products <= most && shapes.iter().all(|(shape, _)| shape.products() <= most_products) {
         return shapes;
     }
     let mut order: Vec<usize> = (0..shapes.len()).collect();
@@ -78,7 +84,7 @@ pub(crate) fn listed(
         // Lists name operands by 16 bits.
         let fits = buffers * ROW_BYTES + beside <= limits.workgroup_memory_bytes
             && shape.operands() < 1 << 16;
-        if products > most_products && fits {
+        if (products > most || shape.products() > most_products) && fits {
             products -= shape.products();
             lists.insert(i);
         }

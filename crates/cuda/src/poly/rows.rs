@@ -29,14 +29,31 @@ pub(crate) fn ready(
     tiles: &[RowTile],
 ) -> Result<Vec<ReadyLaunch>, BackendError> {
     let shapes = by_shape(ring, places, tiles)?;
-    let mut shapes = listed(ring, limits, shapes, knobs.most_products);
-    let mut launches = Vec::new();
-    while !shapes.is_empty() {
-        let rest = shapes.split_off(shapes.len().min(MOST_SHAPES));
-        launches.push(launch(ring, limits, knobs, places, &shapes)?);
-        shapes = rest;
+    let shapes = listed(ring, limits, shapes, knobs.most_products);
+    let launches = divided(shapes, knobs.most_products);
+    launches.iter().map(|shapes| launch(ring, limits, knobs, places, shapes)).collect()
+}
+
+type Shaped = (RowShape, Vec<NormalTile>);
+
+/// The shapes of each launch: as many as arguments have room for, whose texts spell out so many
+/// products at most, but for those of a shape that alone has more.
+fn divided(shapes: Vec<Shaped>, most_products: usize) -> Vec<Vec<Shaped>> {
+    let mut launches: Vec<(usize, Vec<Shaped>)> = Vec::new();
+    for shape in shapes {
+        let products = if shape.0.is_listed() { 0 } else { shape.0.products() };
+        let fits = |(of_others, others): &&mut (usize, Vec<Shaped>)| {
+            of_others + products <= most_products && others.len() < MOST_SHAPES
+        };
+        match launches.iter_mut().find(fits) {
+            Some((of_others, others)) => {
+                *of_others += products;
+                others.push(shape);
+            }
+            None => launches.push((products, vec![shape])),
+        }
     }
-    Ok(launches)
+    launches.into_iter().map(|(_, shapes)| shapes).collect()
 }
 
 /// The launches of a list of tiles by the kernel for any tiles; of those that do not fit a block

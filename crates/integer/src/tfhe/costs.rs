@@ -3,8 +3,8 @@
 use crate::operation::{Count, Logic, Move, Operand, Operation, Order};
 use crate::tfhe::CONDITION;
 use crate::tfhe::operations::{Request, record};
-use crate::tfhe::record::{Aim, DigitState, Rules, Values};
-use crate::tfhe::run::{budget, digit_values, has_pairs, log2_failure};
+use crate::tfhe::record::{Aim, DigitState, Margin, Rules, Values};
+use crate::tfhe::run::{budgets, digit_values, has_pairs, log2_failure};
 use crate::{Result, error};
 use girih_backend::Transform;
 use girih_tfhe::{NoiseModel, ParameterSet};
@@ -80,13 +80,13 @@ const BITS: [u32; 5] = [8, 16, 32, 64, 128];
 /// too often.
 pub fn costs(set: &ParameterSet, transform: Transform, log2_bound: f64) -> Result<Vec<Cost>> {
     let model = NoiseModel::with_transform(set, transform);
-    let (budget, pairs) = (budget(&model, set, log2_bound), has_pairs(set));
+    let (budgets, pairs) = (budgets(&model, set, log2_bound), has_pairs(set));
     let mut all = Vec::new();
     for aim in Aim::ALL {
-        let rules = Rules { budget, pairs, aim };
+        let rules = Rules { budgets, pairs, aim };
         for (name, steps, signed) in operations() {
             for bits in BITS {
-                let log2_failure = |norm| log2_failure(&model, set, norm);
+                let log2_failure = |margin, norm| log2_failure(&model, set, margin, norm);
                 let Some(cost) = cost((name, bits), &steps, signed, rules, &log2_failure) else {
                     let why = format!(
                         "there is no room for {name}, as look-ups of four bits fail with more than \
@@ -106,7 +106,7 @@ fn cost(
     steps: &[Operation],
     signed: bool,
     rules: Rules,
-    log2_failure: &dyn Fn(u32) -> f64,
+    log2_failure: &dyn Fn(Margin, u32) -> f64,
 ) -> Option<Cost> {
     let digits =
         |values: Values, count| Operand::Digits(vec![DigitState { values, norm: 1 }; count]);
@@ -143,7 +143,7 @@ fn cost(
         failure += program
             .norms
             .iter()
-            .map(|(&norm, &count)| count as f64 * log2_failure(norm).exp2())
+            .map(|(&(margin, norm), &count)| count as f64 * log2_failure(margin, norm).exp2())
             .sum::<f64>();
         given = program.outputs.into_iter().next().map(Operand::Digits);
     }

@@ -25,8 +25,8 @@ use girih_tfhe::{
     CentredTable, ClientKey, DeviceCiphertexts, KeyId, LweCiphertexts, ParameterSet, PublicKey,
     SeededCiphertexts, ServerKey,
 };
-use record::{DigitState, Values};
-use run::{Context, Loaded, MOST_JOBS, budget, digit_values, has_pairs, log2_failure, unit};
+use record::{DigitState, Margin, Values};
+use run::{Context, Loaded, MOST_JOBS, budgets, digit_values, has_pairs, log2_failure, unit};
 use sets::{LEAST_NORM, check_packing, check_set};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,6 +34,10 @@ use zeroize::Zeroizing;
 
 /// Bits of a message of the look-ups: two of a digit, two for carries.
 const MESSAGE_BITS: u32 = 4;
+/// log2 of the fine steps in a step, in which wide sums are made.
+const FINE_BITS: u32 = 2;
+/// Fine steps in a step.
+const FINE: i32 = 1 << FINE_BITS;
 /// Steps of messages around the circle, padding included.
 const STATES: i32 = 2 << MESSAGE_BITS;
 
@@ -104,20 +108,20 @@ impl Engine for ServerKey {
         let (model, bound) = (self.noise_model(), self.failure_limit());
         // Says what is wrong with a set without room.
         self.load_centred(&CentredTable::new(vec![0; 1 << MESSAGE_BITS], 0)?)?;
-        let budget = budget(&model, set, bound);
-        if budget < LEAST_NORM {
+        let budgets = budgets(&model, set, bound);
+        if budgets.half < LEAST_NORM {
             return Err(Error::Tfhe(girih_tfhe::Error::TooNoisy {
                 what: format!(
                     "a look-up of four bits in a sum of norm 3 with {set}, where GIRIH_2_2 and \
                      TFHERS_2_2 have room for it,"
                 ),
-                log2_failure: log2_failure(&model, set, LEAST_NORM),
+                log2_failure: log2_failure(&model, set, Margin::Half, LEAST_NORM),
                 log2_bound: bound,
             }));
         }
         let scratch_bytes = AtomicUsize::new(Integers::<Self>::SCRATCH_BYTES);
         Ok(Context {
-            budget,
+            budgets,
             pairs: has_pairs(set),
             scratch_bytes,
             report_every: AtomicUsize::new(MOST_JOBS),

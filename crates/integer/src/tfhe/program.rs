@@ -1,7 +1,10 @@
 //! A recorded operation, made ready to run: levels of look-ups, and places for their results.
 
-use crate::tfhe::record::{DigitState, Kind, Linear, Node, Pair, Recorder, Table};
+use crate::tfhe::record::{DigitState, Kind, Linear, Margin, Node, Pair, Recorder, Table};
 use std::collections::{BTreeMap, HashMap, HashSet};
+
+#[cfg(test)]
+use crate::tfhe::{FINE, record::around};
 
 /// Where a digit is while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +25,19 @@ pub(crate) enum Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Instruction {
     pub operands: Vec<(Place, i32)>,
+    /// In the steps of the table, or whole ones of a sum.
     pub constant: i32,
     /// Which table; none of a sum.
     pub table: Option<usize>,
     pub place: Place,
     /// A second look-up of the sum by the same rotation.
     pub second: Option<Second>,
-    /// What the sum may be.
+    /// What the sum may be; of one in fine steps, around the circle.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests hold programs to it"))]
     pub values: crate::tfhe::record::Values,
+    /// How far its error may reach.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests hold programs to it"))]
+    pub margin: Option<Margin>,
 }
 
 /// A second result of a look-up: what its table holds so many steps further on.
@@ -53,8 +60,8 @@ pub(crate) struct Program {
     pub slots: u32,
     /// What is known of the digits of each result.
     pub outputs: Vec<Vec<DigitState>>,
-    /// How many bootstrappings read a sum of each norm.
-    pub norms: BTreeMap<u32, usize>,
+    /// How many bootstrappings read a sum of each norm with each margin.
+    pub norms: BTreeMap<(Margin, u32), usize>,
     pub levels: usize,
 }
 
@@ -106,18 +113,18 @@ impl Program {
             let firsts = step.iter().filter(|node| !seconds.contains(node));
             let instructions = firsts.map(|&node| {
                 let pair = pairs.get(&node);
-                let (x, table) = match &nodes[node as usize].kind {
-                    Kind::LookUp { x, table } => {
-                        *program.norms.entry(recorder.norm(x)).or_insert(0) += 1;
+                let (x, table, margin) = match &nodes[node as usize].kind {
+                    Kind::LookUp { x, table, margin } => {
+                        *program.norms.entry((*margin, recorder.norm(x))).or_insert(0) += 1;
                         let table = pair.map_or(table, |(_, pair)| &pair.table);
                         let new = tables.len();
                         let index = *tables.entry(table.clone()).or_insert(new);
                         if index == new {
                             program.tables.push(table.clone());
                         }
-                        (x, Some(index))
+                        (x, Some(index), Some(*margin))
                     }
-                    Kind::Sum { x } => (x, None),
+                    Kind::Sum { x } => (x, None, None),
                     Kind::Input { .. } => unreachable!("inputs are in no step"),
                 };
                 let second = pair.map(|(second, pair)| Second {
@@ -126,7 +133,7 @@ impl Program {
                     place: places.place(*second, time),
                 });
                 let place = places.place(node, time);
-                Instruction { second, ..places.of_sum(x, table, place) }
+                Instruction { table, margin, second, ..places.of_sum(x, place) }
             });
             let instructions = instructions.collect();
             places.free(time);
@@ -140,34 +147,49 @@ impl Program {
         program
     }
 
-    /// Runs the program on plain digits, with every sum held to the values that it was recorded
-    /// with.
+    /// Runs the program on plain digits, in fine steps, with every sum held to the values that it
+    /// was recorded with. Sums that are read in fine steps have errors, as large as margins allow.
     #[cfg(test)]
     pub fn simulate(&self, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
+        let mut state = inputs
+            .iter()
+            .flatten()
+            .fold(1u64, |state, &x| state.wrapping_mul(5).wrapping_add(x as u64));
+        let mut error = |margin: i32| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            // Errors at the margins are what may be wrong.
+            let at = (state >> 33) as i32 % (4 * margin);
+            (at - 2 * margin).clamp(-margin, margin - 1)
+        };
         let mut slots = vec![0; self.slots as usize];
         let mut outputs: Vec<Vec<i32>> = self.outputs.iter().map(|o| vec![0; o.len()]).collect();
         for step in &self.steps {
-            let run = |i: &Instruction| -> Vec<(Place, i32)> {
+            let mut run = |i: &Instruction| -> Vec<(Place, i32)> {
                 let value = |place: Place| match place {
-                    Place::Input { operand, digit } => inputs[operand][digit],
+                    Place::Input { operand, digit } => FINE * inputs[operand][digit],
                     Place::Slot(slot) => slots[slot as usize],
                     Place::Output { output, digit } => outputs[output][digit],
                 };
-                let x =
-                    i.operands.iter().map(|&(place, w)| value(place) * w).sum::<i32>() + i.constant;
+                let table = i.table.map(|table| &self.tables[table]);
+                let unit = if table.is_some_and(|t| t.finer > 0) { 1 } else { FINE };
+                let x = i.operands.iter().map(|&(place, w)| value(place) * w).sum::<i32>();
+                let x = x + i.constant * unit;
                 // Sums of sums are checked where they are looked up.
-                let Some(table) = i.table else { return vec![(i.place, x)] };
+                let Some(table) = table else { return vec![(i.place, x)] };
+                assert_eq!(x % unit, 0, "a sum in fine steps is read as one in steps");
+                let x = if unit == 1 { around(x) } else { x / unit };
                 assert!(i.values.contains(x), "{x} is none of {:?}", i.values);
-                let table = &self.tables[table];
+                let x =
+                    x + if unit == 1 { i.margin.map_or(0, |m| error(m.fine_steps())) } else { 0 };
                 let second = |second: &Second| {
                     let x = x + second.steps as i32;
-                    (second.place, table.result_with(x, second.constant))
+                    (second.place, unit * table.result_with(x, second.constant))
                 };
-                std::iter::once((i.place, table.result(x)))
+                std::iter::once((i.place, unit * table.result(x)))
                     .chain(i.second.as_ref().map(second))
                     .collect()
             };
-            let results: Vec<(Place, i32)> = step.iter().flat_map(run).collect();
+            let results: Vec<(Place, i32)> = step.iter().flat_map(&mut run).collect();
             for (place, result) in results {
                 match place {
                     Place::Slot(slot) => slots[slot as usize] = result,
@@ -176,9 +198,11 @@ impl Program {
                 }
             }
         }
-        for (states, digits) in self.outputs.iter().zip(&outputs) {
-            for (state, &digit) in states.iter().zip(digits) {
-                assert!(state.values.contains(digit), "{digit} is none of {:?}", state.values);
+        for (states, digits) in self.outputs.iter().zip(&mut outputs) {
+            for (state, digit) in states.iter().zip(digits) {
+                assert_eq!(*digit % FINE, 0, "a digit in fine steps");
+                *digit /= FINE;
+                assert!(state.values.contains(*digit), "{digit} is none of {:?}", state.values);
             }
         }
         outputs
@@ -311,10 +335,10 @@ impl Places {
         Place::Slot(slot)
     }
 
-    fn of_sum(&self, x: &Linear, table: Option<usize>, place: Place) -> Instruction {
+    fn of_sum(&self, x: &Linear, place: Place) -> Instruction {
         let operands = x.terms().iter().map(|&(i, w)| (self.of[&i], w)).collect();
         let (constant, values) = (x.constant_term(), x.values());
-        Instruction { operands, constant, table, place, second: None, values }
+        Instruction { operands, constant, table: None, place, second: None, values, margin: None }
     }
 
     fn free(&mut self, time: usize) {
@@ -331,7 +355,7 @@ impl Places {
                 let is_there = matches!((x.terms(), x.constant_term()), ([(node, 1)], 0)
                     if self.of[node] == place);
                 if !is_there {
-                    left.push(self.of_sum(x, None, place));
+                    left.push(self.of_sum(x, place));
                 }
             }
         }

@@ -5,8 +5,8 @@ use crate::engine::{Array, Held, Inner};
 use crate::operation::Request;
 use crate::tfhe::operations::record;
 use crate::tfhe::program::{Instruction, Place, Program};
-use crate::tfhe::record::{Aim, DigitState, Rules, Table, Values};
-use crate::tfhe::{MESSAGE_BITS, PLAINTEXT, RADIX};
+use crate::tfhe::record::{Aim, Budgets, DigitState, Margin, Rules, Table, Values};
+use crate::tfhe::{FINE_BITS, MESSAGE_BITS, PLAINTEXT, RADIX};
 use girih_backend::bootstrap::Engine;
 use girih_backend::{BootstrapJob, Combination, LinearJob, Operand as Term, Progress};
 use girih_tfhe::{
@@ -21,13 +21,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// and two of carry are made for.
 pub(crate) const LARGEST_NORM: u32 = 25;
 
+/// The same with a whole step of margin: what is beyond it no sum makes use of.
+const LARGEST_WIDE_NORM: u32 = 1 << 14;
+
 /// The most jobs of a list.
 pub(crate) const MOST_JOBS: usize = 1 << 16;
 
 /// What sums keep to, and how much is asked of a device at once.
 #[derive(Debug)]
 pub struct Context {
-    pub(crate) budget: u32,
+    pub(crate) budgets: Budgets,
     /// Whether rotations may have two results.
     pub(crate) pairs: bool,
     pub(crate) scratch_bytes: AtomicUsize,
@@ -85,14 +88,32 @@ pub(crate) fn unit(model: &NoiseModel) -> f64 {
 }
 
 /// log2 of the probability that a look-up of a sum of this norm goes wrong.
-pub(crate) fn log2_failure(model: &NoiseModel, set: &ParameterSet, norm: u32) -> f64 {
-    let margin = 2f64.powi(set.shape().log2_stored_modulus() as i32 - MESSAGE_BITS as i32 - 2);
+pub(crate) fn log2_failure(
+    model: &NoiseModel,
+    set: &ParameterSet,
+    margin: Margin,
+    norm: u32,
+) -> f64 {
+    let log2_fine =
+        set.shape().log2_stored_modulus() as i32 - (MESSAGE_BITS + 1 + FINE_BITS) as i32;
+    let margin = f64::from(margin.fine_steps()) * 2f64.powi(log2_fine);
     model.log2_failure_input(margin, f64::from(norm) * unit(model))
 }
 
-/// The largest norm of a sum that is looked up, 0 if there is none.
-pub(crate) fn budget(model: &NoiseModel, set: &ParameterSet, log2_bound: f64) -> u32 {
-    (1..=LARGEST_NORM).rev().find(|&n| log2_failure(model, set, n) <= log2_bound).unwrap_or(0)
+/// The largest norms of sums that are looked up, 0 where there is none: with half a step of margin
+/// within the bound, with more of it no more likely to fail than that.
+pub(crate) fn budgets(model: &NoiseModel, set: &ParameterSet, log2_bound: f64) -> Budgets {
+    let failure = |margin, norm| log2_failure(model, set, margin, norm);
+    let half = (1..=LARGEST_NORM).rev().find(|&n| failure(Margin::Half, n) <= log2_bound);
+    let Some(half) = half else { return Budgets { half: 0, whole: 0 } };
+    let bound = failure(Margin::Half, half);
+    let (mut fits, mut fails) = (half, LARGEST_WIDE_NORM + 1);
+    while fits + 1 < fails {
+        let norm = fits.midpoint(fails);
+        let ends = if failure(Margin::Whole, norm) <= bound { &mut fits } else { &mut fails };
+        *ends = norm;
+    }
+    Budgets { half, whole: fits }
 }
 
 /// Whether rotations with a set have two results.
@@ -108,12 +129,12 @@ pub(crate) fn load(
 ) -> Result<Loaded> {
     let mut programs: Vec<LoadedProgram> = Vec::with_capacity(Aim::ALL.len());
     for aim in Aim::ALL {
-        let rules = Rules { budget: context.budget, pairs: context.pairs, aim };
+        let rules = Rules { budgets: context.budgets, pairs: context.pairs, aim };
         let Some(program) = record(request, rules) else {
             let (model, set) = (server.noise_model(), server.set());
             return Err(girih_tfhe::Error::TooNoisy {
                 what: format!("{:?} of integers with such errors", request.operation),
-                log2_failure: log2_failure(&model, set, LARGEST_NORM + 1),
+                log2_failure: log2_failure(&model, set, Margin::Half, LARGEST_NORM + 1),
                 log2_bound: server.failure_limit(),
             }
             .into());
@@ -131,7 +152,10 @@ impl LoadedProgram {
     fn new(server: &ServerKey, aim: Aim, program: Program) -> Result<Self> {
         let load = |t: &Table| {
             let values = t.values.iter().map(|&v| i32::from(v)).collect();
-            server.load_centred(&CentredTable::of_pair(values, t.constant)?)
+            server.load_centred(&match t.finer {
+                0 => CentredTable::of_pair(values, t.constant)?,
+                finer => CentredTable::in_finer_steps(values, t.constant, finer)?,
+            })
         };
         let tables = program.tables.iter().map(load).collect::<girih_tfhe::Result<Vec<_>>>()?;
         Ok(Self { aim, program, tables })

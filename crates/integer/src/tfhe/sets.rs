@@ -1,6 +1,7 @@
 //! Which parameter sets integers take.
 
 use crate::tfhe::MESSAGE_BITS;
+use crate::tfhe::record::Margin;
 use crate::tfhe::run::log2_failure;
 use crate::{Result, error::unsupported};
 use girih_tfhe::{NoiseModel, ParameterSet};
@@ -26,7 +27,7 @@ pub(crate) fn check_set(set: &ParameterSet) -> Result<()> {
     check_packing(set)?;
     let model = NoiseModel::new(set);
     let room = set.shape().log2_stored_modulus() > MESSAGE_BITS + 2;
-    let log2_failure = if room { log2_failure(&model, set, LEAST_NORM) } else { 0.0 };
+    let log2_failure = if room { log2_failure(&model, set, Margin::Half, LEAST_NORM) } else { 0.0 };
     if log2_failure > WORST_LOG2_FAILURE {
         let why = format!(
             "sums of digits would be read wrongly with probability 2^{log2_failure:.1}, so no \
@@ -40,7 +41,11 @@ pub(crate) fn check_set(set: &ParameterSet) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tfhe::run::has_pairs;
+    use crate::operation::{Operand, Operation};
+    use crate::tfhe::operations::{Request, record};
+    use crate::tfhe::record::{Aim, DigitState, Rules};
+    use crate::tfhe::run::{budgets, digit_values, has_pairs};
+    use girih_backend::Transform;
 
     /// Every set that has room for integers has two results a rotation.
     #[test]
@@ -50,6 +55,33 @@ mod tests {
         assert!(sets.len() > 2);
         for set in sets {
             assert!(has_pairs(&set), "{set}: docs/integers.md says that there is none");
+        }
+    }
+    /// No look-up of a product fails more often than one of the largest norm with half a step, and
+    /// sets for integers have room for wide sums.
+    #[test]
+    fn products_keep_to_the_budgets_of_sets() {
+        let state = DigitState { values: digit_values(), norm: 1 };
+        let operands = vec![Operand::Digits(vec![state; 32]); 2];
+        let request = Request { operation: Operation::Multiply, signed: false, operands };
+        let of_integers = |set: &ParameterSet| check_set(set).is_ok();
+        for set in ParameterSet::all().into_iter().filter(of_integers) {
+            for transform in [Transform::Ntt, Transform::Fft] {
+                let model = NoiseModel::with_transform(&set, transform);
+                let failure = |margin, norm| log2_failure(&model, &set, margin, norm);
+                let budgets = budgets(&model, &set, model.default_bound());
+                let bound = failure(Margin::Half, budgets.half);
+                assert!(failure(Margin::Whole, budgets.whole + 1) > bound, "{set}: {budgets:?}");
+                for (aim, most) in Aim::ALL.into_iter().zip([1010, 930]) {
+                    let program = record(&request, Rules { budgets, pairs: true, aim });
+                    let program = program.expect("within the budgets");
+                    for &(margin, norm) in program.norms.keys() {
+                        assert!(failure(margin, norm) <= bound, "{set}: {margin:?} {norm}");
+                    }
+                    assert!(program.norms.keys().any(|of| of.0 == Margin::Whole), "{set}");
+                    assert!(program.bootstrappings() <= most, "{set}: {aim:?}");
+                }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::operation::{Count, Logic, Move, Operand, Operation, Order};
 use crate::tfhe::CONDITION;
 use crate::tfhe::operations::{Request, record};
 use crate::tfhe::program::Program;
-use crate::tfhe::record::{Aim, DigitState, Rules};
+use crate::tfhe::record::{Aim, Budgets, DigitState, Rules};
 use crate::tfhe::run::digit_values;
 use num_bigint::{BigInt, Sign};
 
@@ -129,7 +129,8 @@ fn program(model: &Model, operation: Operation, operands: usize, aim: Aim) -> Pr
     let state = DigitState { values: digit_values(), norm: 1 };
     let number = Operand::Digits(vec![state; model.bits as usize / 2]);
     let request = Request { operation, signed: model.signed, operands: vec![number; operands] };
-    record(&request, Rules { budget: 25, pairs: true, aim }).expect("within the budget")
+    let budgets = Budgets { half: 25, whole: 913 };
+    record(&request, Rules { budgets, pairs: true, aim }).expect("within the budget")
 }
 
 fn check(bits: u32, signed: bool, operations: &[(Operation, usize)]) {

@@ -5,9 +5,9 @@ use super::{check_len, domain};
 use crate::parameters::{DEVIATION, KEYS};
 use crate::ring::{HostRing, add_product, centred, mask, spread};
 use crate::{Result, SwitchingParameters};
+use girih_backend::parallel::{fold, prelude::*};
 use girih_ring::sampler::{Gaussian, RandomStream};
 use girih_rlwe::{MaskStreams, Secret, SecretDistribution, SecretStreams};
-use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 /// Two keys modulo primes, as evaluations.
@@ -276,8 +276,7 @@ impl LoadedBack {
             }
             x
         };
-        let mut sums =
-            (0..self.packing.len()).into_par_iter().fold(zeros, add_row).reduce(zeros, join);
+        let mut sums = fold(self.packing.len(), zeros, add_row, join);
         for part in &mut sums {
             for (word, sum) in part.iter_mut().enumerate() {
                 self.inner.inverse(word, sum);

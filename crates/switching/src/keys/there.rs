@@ -3,11 +3,11 @@
 use super::{check_len, domain};
 use crate::ring::{HostRing, add_product, centred, impossible, mask, spread};
 use crate::{Error, Result, SwitchingParameters};
+use girih_backend::parallel::prelude::*;
 use girih_ring::largest_ntt_primes;
 use girih_ring::sampler::{Gaussian, RandomStream, TUniform};
 use girih_rlwe::{MaskStreams, SecretStreams};
 use girih_tfhe::ErrorDistribution;
-use rayon::prelude::*;
 
 /// For each digit j a pair (b_j, a_j) of polynomials modulo 2^w with
 /// `b_j + a_j z = s 2^(dropped + g j) + e_j`.

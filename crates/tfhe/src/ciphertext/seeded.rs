@@ -7,9 +7,9 @@ use crate::keys::packed::PackedWords;
 use crate::wire::SEEDED_CIPHERTEXTS;
 use crate::{ClientKey, KeyId, ParameterSet, Result, error};
 use girih_backend::BootstrapShape;
+use girih_backend::parallel::prelude::*;
 use girih_rlwe::wire::{self, Bytes, Opened};
 use girih_rlwe::{MaskSeed, SetId};
-use rayon::prelude::*;
 
 /// A batch of fresh ciphertexts without their masks, which are uniform and public: 32 bytes of seed
 /// stand for all of them. A message takes as many whole bytes as the modulus has, 2 with most sets
@@ -69,7 +69,7 @@ impl SeededCiphertexts {
         let largest = largest(log2_modulus);
         let too_much = |bytes| error::out_of_memory("ciphertexts", bytes);
         let mut packed = PackedWords::zeroed(largest, bodies.len()).or_else(too_much)?;
-        packed.blocks_mut(bodies.len()).for_each(|block| {
+        packed.fill_blocks(bodies.len(), |_, block| {
             PackedWords::write(largest, block, 0, &bodies);
         });
         Ok(Self {

@@ -3,8 +3,8 @@
 use super::{LweCiphertexts, width};
 use crate::keys::domain;
 use crate::{ParameterSet, Result, error};
+use girih_backend::parallel::prelude::*;
 use girih_rlwe::{Counts, KeyId, MaskSeed, Mismatch, SetId};
-use rayon::prelude::*;
 
 impl LweCiphertexts {
     /// Ciphertexts under the key `id` whose masks and bodies are all drawn from `seed`, one for

@@ -7,10 +7,10 @@ use crate::noise::log2_misread;
 use crate::wire::COMPRESSED_RESULTS;
 use crate::{ClientKey, KeyId, LweCiphertexts, NoiseModel, ParameterSet, Result, error};
 use girih_backend::Transform;
+use girih_backend::parallel::prelude::*;
 use girih_ring::constant_time::switch_from_power;
 use girih_rlwe::Mismatch;
 use girih_rlwe::wire::{self, Bytes, Opened};
-use rayon::prelude::*;
 use std::borrow::Cow;
 
 const WHAT: &str = "compressed results";

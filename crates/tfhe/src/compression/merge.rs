@@ -182,7 +182,7 @@ impl Merger {
         }
         let Some(below) = level.checked_sub(1) else { return Some(leaf(first)) };
         let half = |first| self.merge_from(leaf, count, (first, 2 * stride), below);
-        let (even, odd) = rayon::join(|| half(first), || half(first + stride));
+        let (even, odd) = girih_backend::parallel::join(|| half(first), || half(first + stride));
         even.map(|even| self.merge_two(even, odd, level))
     }
 

@@ -57,11 +57,10 @@ impl CompressionKey {
             return Err(no_transform(set));
         };
         let masks = fresh.masks.streams(client.entropy.set());
-        use rayon::prelude::*;
         bodies
-            .blocks_mut(gadget.digits * shape.packing * shape.polynomial_size)
-            .enumerate()
-            .for_each(|(index, block)| generator.block(&masks, index, block));
+            .fill_blocks(gadget.digits * shape.packing * shape.polynomial_size, |index, block| {
+                generator.block(&masks, index, block)
+            });
         Ok(Self { gadget, seed: fresh.masks, bodies })
     }
 

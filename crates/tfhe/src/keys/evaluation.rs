@@ -9,7 +9,6 @@ use girih_backend::{
 };
 use girih_rlwe::wire::{self, Bytes, Opened};
 use girih_rlwe::{MaskSeed, MaskStreams, SetId};
-use rayon::prelude::*;
 
 /// Bootstrapping and key-switching key, public: what a device loads.
 ///
@@ -283,11 +282,11 @@ fn fill(
     count: usize,
     what: &str,
     progress: &dyn Progress,
-    block: impl Fn(usize, &mut [u8]) + Sync,
+    block: impl Fn(usize, &mut [u8]) + Sync + Send,
 ) {
     let blocks = Units::new(progress, what, count);
     let per_block = words.len() / count;
-    words.blocks_mut(per_block).enumerate().for_each(|(index, bytes)| {
+    words.fill_blocks(per_block, |index, bytes| {
         // A report that unwinds ends the work: threads begin no other block.
         if !blocks.is_over() {
             block(index, bytes);

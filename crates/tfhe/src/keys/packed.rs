@@ -1,6 +1,6 @@
 //! Key words in as few whole bytes as their modulus needs.
 
-use rayon::prelude::*;
+use girih_backend::parallel::prelude::*;
 
 /// Words up to a largest one, each in `width` little-endian bytes: 2 for key-switching bodies of
 /// most sets, 4 for one prime word, 6 for the key modulus of most modulus-raising sets, 8 on the
@@ -77,9 +77,11 @@ impl PackedWords {
         }
     }
 
-    /// Blocks of `words` words each, to be filled in parallel with [`PackedWords::write`].
-    pub fn blocks_mut(&mut self, words: usize) -> rayon::slice::ChunksExactMut<'_, u8> {
-        self.bytes.par_chunks_exact_mut(words * self.width)
+    /// Hands out blocks of `words` words each by their numbers, on all threads, to be filled with
+    /// [`PackedWords::write`].
+    pub fn fill_blocks(&mut self, words: usize, fill: impl Fn(usize, &mut [u8]) + Sync + Send) {
+        let blocks = self.bytes.par_chunks_exact_mut(words * self.width);
+        blocks.enumerate().for_each(|(index, block)| fill(index, block));
     }
 
     /// Stores `values` in a block, from word `first` on; `largest` as at construction.
@@ -113,9 +115,8 @@ mod tests {
                 PackedWords::zeroed(largest, usize::MAX / 8).err(),
                 Some((width * (usize::MAX / 8)) as u64)
             );
-            words
-                .blocks_mut(3)
-                .for_each(|block| PackedWords::write(largest, block, 1, &[largest, largest / 2]));
+            let values = [largest, largest / 2];
+            words.fill_blocks(3, |_, block| PackedWords::write(largest, block, 1, &values));
             assert_eq!((words.get(0), words.get(1), words.get(5)), (0, largest, largest / 2));
             let mut out = [0; 3];
             words.read(3, &mut out);

@@ -6,9 +6,9 @@ use super::{ClientKey, KeyId, domain};
 use crate::noise::variance_of;
 use crate::wire::PUBLIC_KEY;
 use crate::{LweCiphertexts, ParameterSet, Result, error};
+use girih_backend::parallel::prelude::*;
 use girih_rlwe::wire::{self, Bytes, Opened};
 use girih_rlwe::{Entropy, MaskSeed, Secret, SetId};
-use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 /// A public key: encrypts messages that its client key decrypts.
@@ -68,7 +68,7 @@ impl PublicKey {
         body.iter_mut().for_each(|b| *b = b.wrapping_add(client.glwe_error(&mut errors) as u64));
         let too_much = |bytes| error::out_of_memory("a public key", bytes);
         let mut packed = PackedWords::zeroed(u64::MAX, size).or_else(too_much)?;
-        packed.blocks_mut(size).for_each(|bytes| PackedWords::write(u64::MAX, bytes, 0, &body));
+        packed.fill_blocks(size, |_, bytes| PackedWords::write(u64::MAX, bytes, 0, &body));
         Self::assemble(set, client.key_id(), fresh.masks, packed, client.entropy.child(id(set)))
     }
 

@@ -550,7 +550,7 @@ fn keys_that_nobody_waits_for_are_not_made() {
     }
     let set = ParameterSet::by_name("INSECURE_TOY").expect("built in");
     let client = ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("a toy");
-    let threads = rayon::current_num_threads();
+    let threads = girih_backend::parallel::current_num_threads();
     for what in ["bootstrapping key", "key-switching key"] {
         let enough = Enough(what, AtomicUsize::new(0));
         let work = || EvaluationKeys::generate(&client, &enough).map(drop);

@@ -2,9 +2,9 @@
 
 use super::{DeviceCiphertexts, ServerKey};
 use crate::{KeyId, LweCiphertexts, Result, error};
+use girih_backend::parallel::prelude::*;
 use girih_backend::timeline;
 use girih_rlwe::Mismatch;
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;

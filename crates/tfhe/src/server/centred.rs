@@ -11,7 +11,8 @@ use girih_rlwe::{Counts, Mismatch};
 /// from the lower: m below p goes to `(constant + values[m]) / 2`, and m + p to
 /// `(constant - values[m]) / 2`.
 ///
-/// Input and result stand in steps of q / 2p, modulo 2p. A [`LookUpTable`](crate::LookUpTable)
+/// Input and result stand in steps of q / 2p, modulo 2p, or in finer ones
+/// ([`CentredTable::in_finer_steps`]). A [`LookUpTable`](crate::LookUpTable)
 /// keeps to the lower half, with any function; a sum that uses both has twice the room, and
 /// functions that a rotation, which is negacyclic, can compute: signs and thresholds, among others.
 /// What the constant takes off the values is added after the rotation, so that a constant in the
@@ -20,6 +21,8 @@ use girih_rlwe::{Counts, Mismatch};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CentredTable {
     bits: u32,
+    /// log2 of the steps in a place.
+    finer: u32,
     values: Vec<i32>,
     constant: i32,
 }
@@ -31,7 +34,7 @@ impl CentredTable {
     /// [`Error::Mismatch`](crate::Error::Mismatch) unless p is a power of two from 2 to 2^11, and
     /// constant and values are from -4p to 4p and all even or all odd.
     pub fn new(values: Vec<i32>, constant: i32) -> Result<Self> {
-        Self::checked(values, constant, |value| (value - constant) % 2 == 0)
+        Self::checked(values, constant, 0, |value| (value - constant) % 2 == 0)
     }
 
     /// The table that two look-ups of one rotation share ([`ServerKey::message_pair_job`]). The
@@ -41,17 +44,41 @@ impl CentredTable {
     /// # Errors
     /// As for [`CentredTable::new`], but for what is even.
     pub fn of_pair(values: Vec<i32>, constant: i32) -> Result<Self> {
-        Self::checked(values, constant, |_| true)
+        Self::checked(values, constant, 0, |_| true)
     }
 
-    fn checked(values: Vec<i32>, constant: i32, fits: impl Fn(i32) -> bool) -> Result<Self> {
+    /// The table of one look-up, whose place is 2^`finer` steps wide: the steps of inputs and
+    /// results, of values and the constant are q / (2p 2^finer).
+    ///
+    /// A place is around the multiple of 2^`finer` that it is looked up at. A result's error has
+    /// the same variance in finer steps, so it is large beside them: many results can be summed up
+    /// in fine steps, and a multiple of the sum read, modulo what goes round the circle.
+    ///
+    /// # Errors
+    /// As for [`CentredTable::new`], with steps of the place for p, and unless p 2^`finer` is at
+    /// most 2^11.
+    pub fn in_finer_steps(values: Vec<i32>, constant: i32, finer: u32) -> Result<Self> {
+        Self::checked(values, constant, finer, |value| (value - constant) % 2 == 0)
+    }
+
+    fn checked(
+        values: Vec<i32>,
+        constant: i32,
+        finer: u32,
+        fits: impl Fn(i32) -> bool,
+    ) -> Result<Self> {
         let bits = values.len().max(1).ilog2();
-        if !values.len().is_power_of_two() || !(1..=11).contains(&bits) {
-            let allowed = Counts::PowerOfTwo { least: 2, most: 2048 };
+        if !values.len().is_power_of_two() || !(1..=MOST_BITS).contains(&bits) {
+            let allowed = Counts::PowerOfTwo { least: 2, most: 1 << MOST_BITS };
             let what = "values of a centred table";
             return error::mismatch(Mismatch::count(what, values.len(), allowed));
         }
-        let most = 4i32 << bits;
+        if finer > MOST_BITS - bits {
+            let (found, most) = (i64::from(finer), i64::from(MOST_BITS - bits));
+            let what = format!("log2 of the steps in a place, with {} values,", values.len());
+            return error::mismatch(Mismatch::numbers(what, (found, found), (0, most), ""));
+        }
+        let most = 4i32 << (bits + finer);
         if constant.abs() > most {
             return out_of_range("constants of a centred table", constant, most);
         }
@@ -65,7 +92,7 @@ impl CentredTable {
                 "of one look-up, both must be even or both odd",
             ));
         }
-        Ok(Self { bits, values, constant })
+        Ok(Self { bits, finer, values, constant })
     }
 
     /// log2 of p.
@@ -73,10 +100,18 @@ impl CentredTable {
         self.bits
     }
 
-    /// What `input`, which is taken modulo 2p, is looked up as; not reduced modulo 2p.
+    /// log2 of the steps in a place: 0, or what [`CentredTable::in_finer_steps`] was given.
+    pub fn finer(&self) -> u32 {
+        self.finer
+    }
+
+    /// What `input`, which is taken modulo the steps of the circle, is looked up as; not reduced.
     pub fn result(&self, input: i32) -> i32 {
         let p = self.values.len() as i32;
-        let slot = input.rem_euclid(2 * p);
+        // Places are around their multiples; half a place belongs to the upper one.
+        let around = (1 << self.finer) / 2;
+        let input = input.rem_euclid(2 * p << self.finer);
+        let slot = ((input + around) >> self.finer) % (2 * p);
         let half =
             if slot < p { self.values[slot as usize] } else { -self.values[(slot - p) as usize] };
         (self.constant + half) / 2
@@ -86,15 +121,18 @@ impl CentredTable {
     fn test_polynomial(&self, shape: &BootstrapShape) -> Vec<u64> {
         let size = shape.polynomial_size;
         let value = |u: usize| self.values[u * self.values.len() / size];
-        (0..size).map(|u| half_steps(shape, self.bits, value(u))).collect()
+        (0..size).map(|u| half_steps(shape, self.bits + self.finer, value(u))).collect()
     }
 
-    /// Half a step of the input, so that errors of either sign are as likely to be read rightly.
+    /// Half a place of the input, so that errors of either sign are as likely to be read rightly.
     fn shift(&self, set: &ParameterSet) -> Result<u32> {
-        let modulus = padded_modulus(set, self.bits)?;
+        let modulus = padded_modulus(set, self.bits + self.finer)? >> self.finer;
         Ok(((1u64 << set.shape().log2_constant_modulus()) / (2 * modulus)) as u32)
     }
 }
+
+/// log2 of the most values of a table, and of its steps in half a circle.
+const MOST_BITS: u32 = 11;
 
 /// `count Q / 4p` modulo Q, p = 2^bits.
 fn half_steps(shape: &BootstrapShape, bits: u32, count: i32) -> u64 {
@@ -110,7 +148,7 @@ fn half_steps(shape: &BootstrapShape, bits: u32, count: i32) -> u64 {
 /// The second result of [`ServerKey::message_pair_job`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondMessage {
-    /// How many steps further on it is looked up, from 1 to p - 1.
+    /// How many places further on it is looked up, from 1 to p - 1.
     pub steps: u32,
     /// Its constant, as that of a [`CentredTable`].
     pub constant: i32,
@@ -121,7 +159,9 @@ pub struct SecondMessage {
 /// A [`CentredTable`] on the device, which stays there until this is dropped.
 pub struct LoadedTable {
     held: HeldTables,
+    /// log2 of the places in half a circle, and of the steps there.
     bits: u32,
+    step_bits: u32,
     shift: u32,
     offset: u64,
 }
@@ -144,8 +184,9 @@ impl ServerKey {
         Ok(LoadedTable {
             held: self.table(table.test_polynomial(shape))?,
             bits: table.bits,
+            step_bits: table.bits + table.finer,
             shift,
-            offset: half_steps(shape, table.bits, table.constant),
+            offset: half_steps(shape, table.bits + table.finer, table.constant),
         })
     }
 
@@ -162,8 +203,9 @@ impl ServerKey {
         output: u32,
     ) -> BootstrapJob {
         let log2_q = self.log2_q();
-        // Whole steps below the modulus, and half a one.
-        let constant = self.message_steps(constant, table.bits) + table.shift;
+        // Steps and half a place, below the modulus.
+        let sum = u64::from(self.message_steps(constant, table.step_bits)) + u64::from(table.shift);
+        let constant = (sum & ((1 << self.set.shape().log2_constant_modulus()) - 1)) as u32;
         BootstrapJob {
             input: Combination::new(operands, constant, log2_q),
             table: table.held.first(),
@@ -196,9 +238,10 @@ impl ServerKey {
         let shape = self.set.shape();
         let steps = 1u32 << table.bits;
         assert!((1..steps).contains(&second.steps), "a second result at {} steps", second.steps);
-        assert!(second.constant.unsigned_abs() <= 4 * steps, "a constant of {}", second.constant);
+        let most = 4u32 << table.step_bits;
+        assert!(second.constant.unsigned_abs() <= most, "a constant of {}", second.constant);
         let size = shape.polynomial_size as u32;
-        let offset = half_steps(shape, table.bits, second.constant);
+        let offset = half_steps(shape, table.step_bits, second.constant);
         BootstrapJob {
             second: Some(SecondOutput {
                 coefficient: second.steps * (size / steps),
@@ -241,6 +284,14 @@ mod tests {
         ] {
             let error = CentredTable::new(values, constant).expect_err(part).to_string();
             assert!(error.contains(part), "{error}");
+        }
+        for (values, constant, finer, part) in [
+            (vec![0; 16], 0, 8, "0 to 7"),
+            (vec![0, 2], 34, 2, "must be from -32 to 32"),
+            (vec![0, 1], 0, 2, "both must be even"),
+        ] {
+            let error = CentredTable::in_finer_steps(values, constant, finer).expect_err(part);
+            assert!(error.to_string().contains(part), "{error}");
         }
         for constant in [-8, 8] {
             let table = CentredTable::new(vec![-8, 8], constant).expect("the largest there are");
@@ -295,6 +346,50 @@ mod tests {
             assert_eq!(got[0], 5, "{name}");
         }
     }
+
+    /// Four results in quarter steps are summed up, and twice the sum is read modulo 16.
+    #[test]
+    fn sums_in_finer_steps() {
+        let set = ParameterSet::by_name("INSECURE_INTEGERS").expect("built in");
+        let client = ClientKey::generate_seeded_for_tests(&set, [5; 32]).expect("a toy");
+        let keys = EvaluationKeys::generate(&client, &NoProgress).expect("a toy");
+        let device = girih_cpu::CpuBackend::new();
+        let server =
+            ServerKey::load(&device, &keys, &LoadOptions::default(), &NoProgress).expect("fits");
+        // m goes to m quarter steps, for m from 0 to 7.
+        let values: Vec<i32> = (0..8).map(|m| 2 * m - 7).collect();
+        let fine = CentredTable::in_finer_steps(values, 7, 2).expect("in range");
+        assert_eq!((fine.bits(), fine.finer()), (3, 2));
+        // Eight times the sum goes round a circle of 64 quarter steps every eight: two places each,
+        // around which margins are alike after half a place. Whole steps say whether bit 2 is set.
+        let upper = CentredTable::in_finer_steps(vec![-4; 8], 4, 2).expect("in range");
+        for (sum, bit) in (0..28).map(|sum| (sum, sum / 4 % 2)) {
+            assert_eq!(upper.result(8 * sum + 2), 4 * bit, "{sum}");
+            assert_eq!(upper.result(8 * sum - 2), 4 * bit, "{sum}");
+            assert_eq!(upper.result(8 * sum + 5), 4 * bit, "{sum}");
+        }
+        let [fine, upper] =
+            [fine, upper].map(|table| server.load_centred(&table).expect("room for five bits"));
+        let inputs: Vec<u64> = (0..8).collect();
+        let inputs = server.upload(&client.encrypt(&inputs, 16).expect("below 16"));
+        let (inputs, out) = (inputs.expect("of this set"), server.allocate(16).expect("memory"));
+        let job = |m: usize| {
+            let operand = Operand { ciphertext: inputs.at(m), weight: 1 };
+            server.message_job(&[operand], 0, &fine, out.at(m))
+        };
+        server.engine().bootstrap(&(0..8).map(job).collect::<Vec<_>>()).expect("valid");
+        let terms = |m: usize| [7, m, m, m / 2];
+        let job = |m: usize| {
+            let operands = terms(m).map(|c| Operand { ciphertext: out.at(c), weight: 8 });
+            server.message_job(&operands, 2, &upper, out.at(8 + m))
+        };
+        server.engine().bootstrap(&(0..8).map(job).collect::<Vec<_>>()).expect("valid");
+        let got = client.decrypt(&server.download(&out).expect("it"), 16).expect("this key's");
+        let want: Vec<u64> =
+            (0..8).map(|m| terms(m).iter().sum::<usize>() as u64 / 4 % 2).collect();
+        assert_eq!(got[8..], want);
+    }
+
     /// Inputs of 0 to 3 in eight places: the remainder by 2, and four places on the quotient.
     #[test]
     fn one_rotation_looks_up_two_functions() {

@@ -4,9 +4,9 @@
 use crate::bootstrap::plan::WgpuPlan;
 use crate::bootstrap::tables::{Recomposition, Tables};
 use crate::runtime::gpu::Gpu;
+use girih_backend::parallel::prelude::*;
 use girih_backend::{BackendError, KeySource, Progress, Result};
 use girih_ring::round_torus;
-use rayon::prelude::*;
 
 /// A run of steps (or table indices) whose key lives in one buffer.
 pub(crate) struct Segment {
@@ -40,7 +40,9 @@ fn upload(
             ),
         });
     }
-    let batch = (8usize << 20).div_ceil(block_words).clamp(1, 4 * rayon::current_num_threads());
+    let batch = (8usize << 20)
+        .div_ceil(block_words)
+        .clamp(1, 4 * girih_backend::parallel::current_num_threads());
     let mut words = vec![0u32; batch * block_words];
     let mut segments = Vec::new();
     let mut pending = 0;

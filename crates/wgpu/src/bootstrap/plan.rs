@@ -135,7 +135,7 @@ impl WgpuPlan {
                             switching_threads: switching_threads(device.limits.workgroup_threads),
                             key_switch_parts: choices.key_switch_parts,
                             filling_workgroups: if device.software {
-                                rayon::current_num_threads()
+                                girih_backend::parallel::current_num_threads()
                             } else {
                                 FILLING_WORKGROUPS
                             },

@@ -1,29 +1,52 @@
 //! Every build of the kernels that rings of a degree need, checked without a device.
 
-use crate::Profile;
 use crate::poly::LOG2_DEGREES;
 use crate::poly::kernels::{MOST_SEGMENTS, PolyBuild, PolyKernel};
+use crate::poly::loader::gpu_plan;
+use crate::poly::routine::ready;
+use crate::poly::tables::Primes;
 use crate::runtime::check::{KernelCheck, SpirvModule, VulkanKernel};
 use crate::runtime::check::{all_spirv, check, for_vulkan};
+use crate::{Profile, Vendor};
+use girih_backend::Result;
+use girih_backend::poly::{Program, lower};
 
 /// The builds for rings of degree 2^`log2_degree`, none where no kernel serves it: each kernel in
 /// both profiles, for memory in one and in several buffers, with few and with many slots.
-pub fn poly_builds(log2_degree: u32) -> Vec<PolyBuild> {
+pub fn poly_builds(log2_degree: u32, vendor: Vendor) -> Vec<PolyBuild> {
     let mut all = Vec::new();
     for kernel in PolyKernel::ALL.into_iter().filter(|_| LOG2_DEGREES.contains(&log2_degree)) {
         for profile in Profile::ALL {
             for (segments, slots) in [(1, 1), (MOST_SEGMENTS, 9)] {
-                all.push(PolyBuild {
-                    kernel,
-                    log2_degree,
-                    slots: PolyBuild::slots_for(slots),
-                    segments: PolyBuild::segments_for(segments),
-                    profile,
-                });
+                let segments = PolyBuild::segments_for(segments);
+                let build = PolyBuild { kernel, log2_degree, slots, segments, profile, vendor };
+                all.push(PolyBuild { slots: build.slots_for(slots), ..build });
             }
         }
     }
     all
+}
+
+/// The builds that `program` runs with on a GPU of `vendor`, by its plan, with memory in
+/// `segments`.
+///
+/// # Errors
+/// Where the program cannot be lowered, or its schedule breaks a rule.
+pub fn poly_builds_of(
+    program: &Program,
+    vendor: Vendor,
+    profile: Profile,
+    segments: usize,
+) -> Result<Vec<PolyBuild>> {
+    let ring = program.ring();
+    let log2_degree = ring.log2_degree;
+    let schedule = lower(program, &gpu_plan(log2_degree), &[])?;
+    let segments = PolyBuild::segments_for(segments);
+    let kernel = PolyKernel::Rows;
+    let build = PolyBuild { kernel, log2_degree, slots: 0, segments, profile, vendor };
+    let ready = ready(ring, &build, &Primes::new(ring), &schedule, program.residents())?;
+    let builds = ready.builds().into_iter();
+    Ok(builds.map(|(kernel, slots)| PolyBuild { kernel, slots, ..build }).collect())
 }
 
 impl PolyBuild {
@@ -59,8 +82,11 @@ mod tests {
 
     #[test]
     fn every_build_translates_and_keeps_to_the_limits_of_webgpu() {
-        for log2_degree in [3, 4, 9, 10, 11, 16, 17] {
-            for build in poly_builds(log2_degree) {
+        let vendors = [Vendor::Nvidia, Vendor::Intel];
+        for (log2_degree, vendor) in
+            [3, 4, 9, 10, 11, 16, 17].map(|d| vendors.map(|v| (d, v))).concat()
+        {
+            for build in poly_builds(log2_degree, vendor) {
                 let found = build.check().unwrap_or_else(|e| panic!("{build:?}: {e}"));
                 let within = found.workgroup_bytes <= 16 << 10
                     && found.workgroup_threads <= 256
@@ -68,6 +94,6 @@ mod tests {
                 assert!(within && found.spirv_words > 0, "{build:?}: {found:?}");
             }
         }
-        assert!(poly_builds(2).is_empty() && poly_builds(18).is_empty());
+        assert!([2, 18].into_iter().all(|degree| poly_builds(degree, Vendor::Other).is_empty()));
     }
 }

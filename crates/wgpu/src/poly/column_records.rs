@@ -8,13 +8,13 @@ use crate::poly::column_steps::{Numbers, Step, TOGETHER, converted, last_use, or
 use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::records::columns::{CORRECTED, KEEP, LOAD, LOAD_HALF, OUTPUTS, PARTS, PLAIN, SUM};
 use crate::poly::slots::Values;
-use crate::poly::tables::Tables;
+use crate::poly::tables::Primes;
 use girih_backend::poly::schedule::{ColumnSum, ColumnTerm, ColumnTile, Form, Limb, Load};
 use girih_ring::{BaseConversion, RnsBasis};
 
 /// What tiles of columns are encoded with.
 pub(crate) struct ColumnEncoder<'a> {
-    pub tables: &'a Tables,
+    pub primes: &'a Primes,
 }
 
 impl ColumnEncoder<'_> {
@@ -93,13 +93,13 @@ impl ColumnEncoder<'_> {
         if matches!(load.from, Limb::Resident { .. }) {
             return Err("resident polynomials are evaluations".into());
         }
-        let prime = self.tables.prime(prime)?;
+        let prime = self.primes.prime(prime)?;
         let p = prime.modulus.value();
         let (number, _) = limbs.read(load.from)?;
         records.push([if half { LOAD_HALF } else { LOAD }, slot, number, p]);
         if half {
             let factor = prime.size_inverse;
-            let degree = self.tables.degree;
+            let degree = self.primes.degree;
             records.push([factor.value, factor.quotient, prime.roots + degree, 0]);
         }
         Ok(())
@@ -166,7 +166,7 @@ impl ColumnEncoder<'_> {
         let at = records.len();
         records.push([0; 4]);
         for (i, sum) in sums.iter().enumerate() {
-            let prime = self.tables.prime(sum.prime)?;
+            let prime = self.primes.prime(sum.prime)?;
             let p = prime.modulus;
             let part = numbers.parts + first + i;
             let to = match (&mut outputs, sum.stores.first()) {
@@ -200,7 +200,7 @@ impl ColumnEncoder<'_> {
         constants: &[BaseConversion],
         terms: &mut Vec<(usize, u32)>,
     ) -> Result<(), String> {
-        let p = self.tables.prime(prime)?.modulus;
+        let p = self.primes.prime(prime)?.modulus;
         if factor >= p.value() {
             return Err(format!("factor {factor} is not canonical"));
         }
@@ -228,7 +228,7 @@ impl ColumnEncoder<'_> {
         values: &Values,
         records: &mut Vec<Record>,
     ) -> Result<u32, String> {
-        let prime = self.tables.prime(sum.prime)?;
+        let prime = self.primes.prime(sum.prime)?;
         let p = prime.modulus;
         let part = if has_part { values.slot(numbers.parts + number)? + 1 } else { 0 };
         records.push([p.value(), p.neg_inverse(), prime.roots, part]);
@@ -270,7 +270,7 @@ impl ColumnEncoder<'_> {
             let sum = || tile.sums.get(slot - tile.loads.len()).map(|sum| sum.prime);
             load.or_else(sum).ok_or_else(|| format!("a conversion of slot {slot}"))
         };
-        let value = |prime: u16| Ok(self.tables.prime(prime)?.modulus.value());
+        let value = |prime: u16| Ok(self.primes.prime(prime)?.modulus.value());
         let basis = |primes: Vec<u32>| RnsBasis::new(&primes).map_err(|e| e.to_string());
         let mut all = Vec::with_capacity(tile.conversions.len());
         for (number, conversion) in tile.conversions.iter().enumerate() {

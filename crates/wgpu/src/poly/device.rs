@@ -263,7 +263,7 @@ impl PolyDevice for WgpuPoly {
             let shapes: Result<Vec<_>> = residents.iter().map(shape).collect();
             (shapes?, state.memory.segments().max(1))
         };
-        let ready = ready(&self.ring, &self.tables, schedule, &shapes)?;
+        let ready = ready(&self.ring, &self.build, &self.tables.primes, schedule, &shapes)?;
         for (kernel, slots) in ready.builds() {
             self.scripter().pipeline(kernel, slots, segments)?;
         }

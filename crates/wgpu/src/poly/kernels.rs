@@ -1,11 +1,11 @@
 //! The kernels of a ring: what `shaders/poly/` is generated with, and what drivers made of it.
 
-use crate::Profile;
 use crate::poly::{log2_row, records};
 use crate::runtime::gpu::{Binding, Gpu, Pipeline};
 use crate::runtime::lazy::Lazy;
 use crate::runtime::numbers::Numbers;
 use crate::runtime::template::{Expander, Value};
+use crate::{Profile, Vendor};
 use girih_backend::Result;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +19,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("half_transform", girih_shaders::poly::HALF_TRANSFORM),
     ("modular", girih_shaders::poly::MODULAR),
     ("memory", girih_shaders::poly::MEMORY),
+    ("slots", girih_shaders::poly::SLOTS),
     ("arithmetic", girih_shaders::lib::ARITHMETIC),
 ];
 
@@ -27,6 +28,10 @@ const SOURCES: &[(&str, &str)] = &[
 pub const MOST_SEGMENTS: usize = 5;
 /// How many segments kernels are built for; what is not used is bound to nothing.
 const SEGMENTS: [usize; 3] = [1, 2, MOST_SEGMENTS];
+
+/// Fewest slots, a power of two, whose words are too many for Intel's compiler to keep them in
+/// registers.
+const LEAST_IN_MEMORY: usize = 8;
 
 /// A kernel of `shaders/poly/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,19 +71,41 @@ pub struct PolyBuild {
     pub segments: usize,
     /// The arithmetic.
     pub profile: Profile,
+    /// Who compiles it.
+    pub vendor: Vendor,
 }
 
 impl PolyBuild {
-    /// The smallest number of slots that a kernel is built with for tiles that need `slots`. Each
-    /// one more is a zero that every thread writes first, and has its price: 2 % of a launch of
-    /// rows (docs/experiments.md).
-    pub fn slots_for(slots: usize) -> usize {
-        slots.max(1).next_power_of_two()
+    /// The smallest number of slots that such a kernel is built with for tiles that need `slots`.
+    /// Each one more is a zero that every thread writes first, and has its price: 2 % of a launch
+    /// of rows (docs/experiments.md).
+    pub fn slots_for(&self, slots: usize) -> usize {
+        let slots = slots.max(1).next_power_of_two();
+        let build = Self { slots, ..*self };
+        if build.slot_words() { slots.max(LEAST_IN_MEMORY) } else { slots }
+    }
+
+    /// Whether slots are declared word by word. Intel's compiler (Mesa 25.0.7) keeps arrays of up
+    /// to 16 elements in registers. There they take room that sums need, so that more than a few
+    /// spill or halve the threads of a subgroup, and every access is a tree of comparisons. In
+    /// memory they take less work by its own estimate (docs/guide/gpus.md).
+    fn slot_words(&self) -> bool {
+        let in_registers = match self.profile {
+            Profile::Int64 => 2,
+            Profile::Core => 8,
+        };
+        self.vendor == Vendor::Intel && self.slots > in_registers
     }
 
     /// The smallest number of segments that a kernel is built for, of at most [`MOST_SEGMENTS`].
     pub fn segments_for(segments: usize) -> usize {
         SEGMENTS.into_iter().find(|&built| built >= segments).unwrap_or(MOST_SEGMENTS)
+    }
+
+    /// Bytes of slots that each thread is meant to have in memory: where they are not declared
+    /// word by word, compilers decide that alone, and these are 0.
+    pub fn bytes_in_memory(&self) -> usize {
+        if self.slot_words() { 16 * self.slots } else { 0 }
     }
 
     /// Threads of a workgroup, each with four words of a block: a row, or columns of as many words.
@@ -112,6 +139,7 @@ impl PolyBuild {
             ("CONSTANT_WORDS", 0),
             ("SEGMENTS", self.segments as i128),
             ("SLOTS", self.slots as i128),
+            ("SLOT_WORDS", i128::from(self.slot_words())),
             ("THREADS", self.threads() as i128),
             ("LOG_BLOCK", row.into()),
             ("BLOCK", 1 << row),
@@ -153,6 +181,13 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
+    /// Whether a build of any ring has its slots word by word.
+    #[cfg(test)]
+    pub fn have_slot_words(&self) -> bool {
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        built.keys().any(PolyBuild::slot_words)
+    }
+
     /// The pipeline of a build, compiled where it is new.
     pub fn pipeline(&self, gpu: &Gpu, build: PolyBuild) -> Result<Arc<Pipeline>> {
         // Held while compiling, so that nothing is compiled twice; the map is whole at any time.

@@ -33,6 +33,7 @@ fn fitting(backend: &WgpuBackend, ring: &RingShape) -> Result<PolyBuild> {
         slots: 0,
         segments: 1,
         profile: backend.profile(),
+        vendor: backend.vendor(),
     };
     let tile = || format!("a row of 2^{} words", log2_row(ring.log2_degree));
     let threads = limits
@@ -62,12 +63,18 @@ impl Loader for WgpuBackend {
     }
 
     fn plan(&self, ring: &RingShape) -> PolyPlan {
+        let of_gpu = gpu_plan(ring.log2_degree);
+        if self.info().software { PolyPlan { least_column_tiles: 1, ..of_gpu } } else { of_gpu }
+    }
+}
+
+/// The plan of GPUs for rings of degree 2^`log2_degree`.
+pub(crate) fn gpu_plan(log2_degree: u32) -> PolyPlan {
+    let groups = 1 << (log2_degree - log2_row(log2_degree));
+    PolyPlan {
         // Slots are a thread's own memory: few of them are kept close by.
-        let own = PolyPlan { most_row_slots: 16, ..PolyPlan::default() };
-        if self.info().software {
-            return own;
-        }
-        let groups = 1 << (ring.log2_degree - log2_row(ring.log2_degree));
-        PolyPlan { least_column_tiles: (LEAST_GROUPS / groups).max(1), ..own }
+        most_row_slots: 16,
+        least_column_tiles: (LEAST_GROUPS / groups).max(1),
+        ..PolyPlan::default()
     }
 }

@@ -4,7 +4,7 @@ use crate::poly::column_records::ColumnEncoder;
 use crate::poly::kernels::{PolyBuild, PolyKernel};
 use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::row_records::RowEncoder;
-use crate::poly::tables::Tables;
+use crate::poly::tables::Primes;
 use crate::poly::{LOG2_DEGREES, log2_row};
 use girih_backend::poly::schedule::{Launch, Limb, Schedule};
 use girih_backend::poly::{ResidentShape, RingShape};
@@ -34,13 +34,15 @@ pub(crate) struct Ready {
     pub kept: Vec<u32>,
 }
 
-/// Makes `schedule` ready; `residents` are the shapes of its resident polynomials, by slot.
+/// Makes `schedule` ready for builds like `build`; `residents` are the shapes of its resident
+/// polynomials, by slot.
 ///
 /// # Errors
 /// [`BackendError::InvalidRequest`] naming launch and rule, for a schedule that breaks one.
 pub(crate) fn ready(
     ring: &RingShape,
-    tables: &Tables,
+    build: &PolyBuild,
+    primes: &Primes,
     schedule: &Schedule,
     residents: &[ResidentShape],
 ) -> Result<Ready> {
@@ -54,13 +56,13 @@ pub(crate) fn ready(
         let (kernel, tiles) = match launch {
             Launch::Rows(tiles) | Launch::Pointwise(tiles) => {
                 let transforms = matches!(launch, Launch::Rows(_));
-                let encoder = RowEncoder { tables, log2_degree, transforms };
+                let encoder = RowEncoder { primes, log2_degree, transforms };
                 let tiles = tiles.iter().map(|t| encoder.tile(t, &mut limbs, &mut records));
                 let kernel = if transforms { PolyKernel::Rows } else { PolyKernel::Pointwise };
                 (kernel, tiles.collect::<Result<Vec<_>, String>>())
             }
             Launch::Columns(tiles) => {
-                let encoder = ColumnEncoder { tables };
+                let encoder = ColumnEncoder { primes };
                 let tiles = tiles.iter().map(|t| encoder.tile(t, &mut limbs, &mut records));
                 (PolyKernel::Columns, tiles.collect())
             }
@@ -68,7 +70,7 @@ pub(crate) fn ready(
         let tiles = tiles.map_err(|why| {
             BackendError::InvalidRequest(format!("launch {number}, {}: {why}", launch.kernel()))
         })?;
-        let slots = PolyBuild::slots_for(tiles.iter().map(|tile| tile.slots).max().unwrap_or(0));
+        let slots = build.slots_for(tiles.iter().map(|tile| tile.slots).max().unwrap_or(0));
         // A limb has as many rows as it has groups of columns.
         launches.push(ReadyLaunch { kernel, slots, groups: rows, tiles });
     }

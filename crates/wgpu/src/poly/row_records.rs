@@ -8,7 +8,7 @@ use crate::poly::records::rows::{
     PRODUCTS, SLOT, STREAM, SUM,
 };
 use crate::poly::slots::Values;
-use crate::poly::tables::Tables;
+use crate::poly::tables::Primes;
 use girih_backend::poly::schedule::{Form, Limb, Load, RowSum, RowTerm, RowTile, Source, Store};
 use girih_ring::{Automorphism, Modulus};
 
@@ -17,7 +17,7 @@ const FACTOR: u32 = 1 << LOG2_FACTOR;
 
 /// What tiles of rows are encoded with.
 pub(crate) struct RowEncoder<'a> {
-    pub tables: &'a Tables,
+    pub primes: &'a Primes,
     pub log2_degree: u32,
     /// Whether half transforms and automorphisms at stores are there: `poly_rows`.
     pub transforms: bool,
@@ -45,7 +45,7 @@ impl RowEncoder<'_> {
         limbs: &mut Limbs<'_>,
         records: &mut Vec<Record>,
     ) -> Result<ReadyTile, String> {
-        let prime = self.tables.prime(tile.prime)?;
+        let prime = self.primes.prime(tile.prime)?;
         let p = prime.modulus;
         let is_plain = |load: &Load| self.is_plain(load, limbs);
         let shared = shared(tile, is_plain, |load| self.is_half(load) || is_plain(load));

@@ -1,10 +1,10 @@
 //! What kernels need of every prime of a ring.
 
 use crate::runtime::gpu::{Gpu, STORAGE};
+use girih_backend::parallel::prelude::*;
 use girih_backend::poly::RingShape;
 use girih_backend::{BackendError, Result};
 use girih_ring::{Modulus, Shoup, SplitNtt};
-use rayon::prelude::*;
 
 /// Constants of one prime.
 #[derive(Clone, Copy, Debug)]
@@ -16,11 +16,35 @@ pub(crate) struct Prime {
     pub size_inverse: Shoup,
 }
 
-/// The primes of a ring, and the table of roots on the device.
-pub(crate) struct Tables {
-    pub primes: Vec<Prime>,
+/// The primes of a ring.
+pub(crate) struct Primes {
+    all: Vec<Prime>,
     /// N.
     pub degree: u32,
+}
+
+impl Primes {
+    pub fn new(ring: &RingShape) -> Self {
+        let degree = ring.degree() as u32;
+        let prime = |(number, &modulus): (usize, &Modulus)| Prime {
+            modulus,
+            roots: 2 * degree * number as u32,
+            size_inverse: modulus.shoup(modulus.inverse(degree)),
+        };
+        Self { all: ring.primes.iter().enumerate().map(prime).collect(), degree }
+    }
+
+    /// The prime of that number.
+    pub fn prime(&self, number: u16) -> Result<&Prime, String> {
+        let count = self.all.len();
+        let prime = self.all.get(usize::from(number));
+        prime.ok_or_else(|| format!("prime {number} of a ring of {count}"))
+    }
+}
+
+/// The primes of a ring, and the table of roots on the device.
+pub(crate) struct Tables {
+    pub primes: Primes,
     pub roots: wgpu::Buffer,
     pub bytes: u64,
 }
@@ -34,7 +58,6 @@ impl Tables {
         let bytes = 16 * (degree * ring.primes.len()) as u64;
         let what = format!("roots of unity of {} primes", ring.primes.len());
         let roots = gpu.buffer(bytes, STORAGE, &what)?;
-        let mut primes = Vec::with_capacity(ring.primes.len());
         for (group, moduli) in ring.primes.chunks(PRIMES_AT_ONCE).enumerate() {
             let made: Vec<SplitNtt> = moduli
                 .par_iter()
@@ -44,20 +67,8 @@ impl Tables {
             let words: Vec<[u32; 2]> = made.par_iter().flat_map_iter(entries).collect();
             let first = group * PRIMES_AT_ONCE * 2 * degree;
             gpu.queue.write_buffer(&roots, 8 * first as u64, bytemuck::cast_slice(&words));
-            primes.extend(made.iter().enumerate().map(|(i, ntt)| Prime {
-                modulus: ntt.modulus(),
-                roots: (first + i * 2 * degree) as u32,
-                size_inverse: ntt.size_inverse(),
-            }));
         }
-        Ok(Self { primes, degree: degree as u32, roots, bytes })
-    }
-
-    /// The prime of that number.
-    pub fn prime(&self, number: u16) -> Result<&Prime, String> {
-        let count = self.primes.len();
-        let prime = self.primes.get(usize::from(number));
-        prime.ok_or_else(|| format!("prime {number} of a ring of {count}"))
+        Ok(Self { primes: Primes::new(ring), roots, bytes })
     }
 }
 

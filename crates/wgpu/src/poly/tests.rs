@@ -1,7 +1,7 @@
 //! Programs on the software adapter, where there is one, against the interpreter.
 
 use crate::poly::device::WgpuPoly;
-use crate::{OpenOptions, Profile, WgpuBackend, enumerate};
+use crate::{OpenOptions, Profile, Vendor, WgpuBackend, enumerate};
 use girih_backend::poly::random::{self, Numbers, RandomProgram, random_program};
 use girih_backend::poly::{
     Basis, Bindings, Domain, HostPolynomials, Interpreted, PolyEngine, PolyPlan, ProgramBuilder,
@@ -12,8 +12,18 @@ use std::sync::Arc;
 
 /// The software adapter in one profile; none where this machine has no such driver.
 fn software(profile: Profile, binding_bytes: Option<u64>) -> Option<WgpuBackend> {
+    software_for(None, profile, binding_bytes)
+}
+
+/// The same with the kernels of a vendor.
+fn software_for(
+    vendor: Option<Vendor>,
+    profile: Profile,
+    binding_bytes: Option<u64>,
+) -> Option<WgpuBackend> {
     let info = enumerate().into_iter().find(|info| info.software)?;
     let options = OpenOptions {
+        vendor,
         profile: Some(profile),
         webgpu_limits: profile == Profile::Core,
         binding_bytes,
@@ -93,6 +103,19 @@ fn random_programs_equal_the_interpreter() {
             let ring = random::ring(log2_degree);
             agree(&PolyEngine::open(&device, ring).expect("a ring in order"), 0..2);
         }
+    }
+}
+
+/// By the kernels for Intel, whose slots are single words where they are more than a few.
+#[test]
+fn slots_word_by_word_change_nothing() {
+    for profile in Profile::ALL {
+        let Some(device) = software_for(Some(Vendor::Intel), profile, None) else { return };
+        for log2_degree in [4, 11] {
+            let ring = random::ring(log2_degree);
+            agree(&PolyEngine::open(&device, ring).expect("a ring in order"), 0..3);
+        }
+        assert!(device.poly_kernels().have_slot_words(), "{profile}: no tile has so many slots");
     }
 }
 

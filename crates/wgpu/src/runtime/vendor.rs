@@ -1,7 +1,7 @@
 //! Who made a GPU, and so who compiles its kernels.
 
 /// A maker of GPUs, by the number that its adapters report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vendor {
     /// PCI 0x10DE. Plans for it are measured.
     Nvidia,

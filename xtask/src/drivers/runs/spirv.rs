@@ -52,7 +52,10 @@ pub fn run() -> Result<Outcome> {
             }
         }
     }
-    for build in [11, 16, 17].into_iter().flat_map(poly_builds) {
+    let degrees = [11, 16, 17].into_iter();
+    let vendors =
+        |degree| [Vendor::Nvidia, Vendor::Intel].map(|vendor| poly_builds(degree, vendor));
+    for build in degrees.flat_map(vendors).flatten() {
         check(format!("N = 2^{} {}", build.log2_degree, build.kernel.name()), build.spirv())?;
     }
     let what = format!("{modules} modules by spirv-val {version}, {bad} refused");

@@ -2,9 +2,9 @@
 
 use super::{TORUS_DROPPED, centre};
 use crate::memory::out_of_memory;
+use girih_backend::parallel::prelude::*;
 use girih_backend::{BackendError, KeySource, Progress, Result, SecretKind, Units};
 use girih_ring::fft::{Buffer, Fft};
-use rayon::prelude::*;
 
 /// `[step][vector of frequencies][column][row][plane]`, complex vectors.
 ///

@@ -11,7 +11,6 @@ use girih_backend::poly::{ResidentId, ResidentSource, flow};
 use girih_backend::{BackendError, Preparation, Progress, preparing};
 use girih_ring::limb::LimbKernels;
 use girih_ring::{Modulus, Shoup};
-use rayon::prelude::*;
 
 /// Bytes that are written in the queue of programs itself, which is quicker for a few.
 const LITTLE_BYTES: usize = 64 << 10;
@@ -47,25 +46,16 @@ impl CudaPoly {
         (p, p.shoup(p.reduce(1 << 32)))
     }
 
-    /// Makes limbs on all threads, one after the other in `words`.
-    fn make(&self, source: &dyn ResidentSource, limbs: &[Made], words: &mut [u32]) {
-        let mut rest = words;
-        let mut parts = Vec::with_capacity(limbs.len());
-        for limb in limbs {
-            let (part, others) = rest.split_at_mut(limb.words);
-            parts.push((limb, part));
-            rest = others;
+    /// Makes the words of a limb.
+    fn make(&self, source: &dyn ResidentSource, limb: &Made, out: &mut [u32]) {
+        let (p, factor) = self.stored_factor(limb.prime);
+        source.limb(limb.number, limb.limb, out);
+        let (kernels, mut copy) = (LimbKernels::new(p), [0; SCALED]);
+        for words in out.chunks_mut(SCALED) {
+            let copy = &mut copy[..words.len()];
+            copy.copy_from_slice(words);
+            kernels.scale(factor, copy, words);
         }
-        parts.into_par_iter().for_each(|(limb, out)| {
-            let (p, factor) = self.stored_factor(limb.prime);
-            source.limb(limb.number, limb.limb, out);
-            let (kernels, mut copy) = (LimbKernels::new(p), [0; SCALED]);
-            for words in out.chunks_mut(SCALED) {
-                let copy = &mut copy[..words.len()];
-                copy.copy_from_slice(words);
-                kernels.scale(factor, copy, words);
-            }
-        });
     }
 
     /// Uploads what was made, what lies side by side in one piece.
@@ -151,7 +141,7 @@ impl CudaPoly {
         // The device expands its share while the host makes the rest.
         let mut done = expanded.len();
         let result = placed.and_then(|()| self.expand(&expanded)).and_then(|()| {
-            let make = |limbs: &[Made], words: &mut [u32]| self.make(source, limbs, words);
+            let make = |limb: &Made, words: &mut [u32]| self.make(source, limb, words);
             let send = |limbs: &[Made], words: &[u32]| self.send(limbs, words);
             flow(
                 &made,

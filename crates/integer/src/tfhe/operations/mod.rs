@@ -9,6 +9,7 @@ mod divide;
 mod lists;
 mod multiply;
 mod negate;
+mod wide;
 
 use crate::operation::{Operand, Operation, Order};
 use crate::tfhe::program::Program;

@@ -5,31 +5,53 @@ use super::carry::{resolve, split};
 use super::columns::{halve_columns, resolve_columns};
 use super::compare::{any_from, none_or_any, none_or_any_at};
 use super::negate::{Condition, negate_if};
-use crate::tfhe::record::{Linear, Recorder};
+use super::wide::{Sums, has_room, wide_products};
+use crate::tfhe::record::{Linear, Recorder, Way};
 use crate::tfhe::{CONDITION, RADIX};
 
 /// The most that a look-up of any function reads.
 const MOST: i32 = RADIX * RADIX - 1;
 
-/// Digits up to which a level less is worth more than fewer bootstrappings.
-const WHOLE: usize = 16;
-
 /// The product of digits below 4, modulo 4 to the number of those of `a`.
 pub(super) fn multiply(recorder: &mut Recorder, a: &[Linear], b: &[Linear]) -> Vec<Linear> {
-    if recorder.wants_few_bootstrappings() {
-        let columns = balanced_products(recorder, a, b);
-        return resolve_columns(recorder, columns);
-    }
-    // Of many digits products are made whole, and thresholds take sums of them apart: a level more,
-    // and fewer bootstrappings, which make levels short.
-    let columns = match a.len() > WHOLE {
-        true => {
-            let columns = whole_products(recorder, a, b);
-            halve_columns(recorder, &columns)
-        }
-        false => products(recorder, a, b, a.len()),
+    // Thresholds take sums of whole products apart: a level more than by their digits, and fewer
+    // bootstrappings.
+    let halved = |recorder: &mut Recorder| {
+        let columns = whole_products(recorder, a, b);
+        let columns = halve_columns(recorder, &columns);
+        reduce_to_digits(recorder, columns)
     };
-    reduce_to_digits(recorder, columns)
+    let by_digits = |recorder: &mut Recorder| {
+        let columns = products(recorder, a, b, a.len());
+        reduce_to_digits(recorder, columns)
+    };
+    let balanced = |recorder: &mut Recorder| {
+        let columns = balanced_products(recorder, a, b);
+        resolve_columns(recorder, columns)
+    };
+    let wide = wide_ways(recorder, a, b, a.len());
+    let mut ways: Vec<&Way> = vec![&halved, &by_digits];
+    if recorder.wants_few_bootstrappings() {
+        ways.push(&balanced);
+    }
+    ways.extend(wide.iter().map(|way| &**way));
+    recorder.best(&ways)
+}
+
+/// By wide sums, where there is room for them.
+fn wide_ways<'a>(
+    recorder: &Recorder,
+    a: &'a [Linear],
+    b: &'a [Linear],
+    columns: usize,
+) -> Vec<Box<Way<'a>>> {
+    let way = |how: Sums| -> Box<Way<'a>> {
+        Box::new(move |recorder| {
+            let columns = wide_products(recorder, a, b, columns, how);
+            reduce_to_digits(recorder, columns)
+        })
+    };
+    if has_room(recorder) { Sums::ALL.map(way).into() } else { Vec::new() }
 }
 
 /// The product, and whether it leaves the range.
@@ -71,13 +93,20 @@ fn product_and_excess(
     b: &[Linear],
 ) -> (Vec<Linear>, Vec<Linear>) {
     let len = a.len();
-    let mut columns = match recorder.wants_few_bootstrappings() {
-        true => whole_products(recorder, a, b),
-        false => products(recorder, a, b, len + 1),
-    };
     // Each column is less than 9 times its number of pairs, all of them 3 len times the range.
-    columns.resize(len + (3 * len).ilog(RADIX as usize) as usize + 1, Vec::new());
-    let mut product = reduce_to_digits(recorder, columns);
+    let count = len + (3 * len).ilog(RADIX as usize) as usize + 1;
+    let of_digits = |recorder: &mut Recorder| {
+        let mut columns = match recorder.wants_few_bootstrappings() {
+            true => whole_products(recorder, a, b),
+            false => products(recorder, a, b, len + 1),
+        };
+        columns.resize(count, Vec::new());
+        reduce_to_digits(recorder, columns)
+    };
+    let wide = wide_ways(recorder, a, b, count);
+    let mut ways: Vec<&Way> = vec![&of_digits];
+    ways.extend(wide.iter().map(|way| &**way));
+    let mut product = recorder.best(&ways);
     let mut excess = product.split_off(len);
     let any = any_from(recorder, b);
     for (i, a) in a.iter().enumerate().skip(1) {

@@ -3,11 +3,16 @@
 mod linear;
 mod table;
 mod values;
+mod wide;
 
 pub(crate) use linear::Linear;
 pub(crate) use table::{Pair, Table};
 pub use values::Values;
+pub(crate) use wide::Wide;
+#[cfg(test)]
+pub(crate) use wide::around;
 
+use crate::tfhe::FINE;
 use girih_backend::Combination;
 use std::collections::{BTreeMap, HashMap};
 use table::places;
@@ -35,22 +40,50 @@ impl Aim {
     pub const ALL: [Self; 2] = [Self::FewLevels, Self::FewBootstrappings];
 }
 
+/// How far the error of a sum may reach before another result is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Margin {
+    /// Half a step: sums of digits.
+    Half,
+    /// A step: sums in fine steps, of which multiples are read.
+    Whole,
+}
+
+impl Margin {
+    pub fn fine_steps(self) -> i32 {
+        match self {
+            Self::Half => FINE / 2,
+            Self::Whole => FINE,
+        }
+    }
+}
+
+/// The largest norms (sums of squared weights) of sums that are looked up, by their margin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budgets {
+    pub half: u32,
+    pub whole: u32,
+}
+
 /// What decides how operations are recorded, beside what they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
-    /// The largest norm (square of the weights) of a sum that is looked up.
-    pub budget: u32,
+    pub budgets: Budgets,
     /// Whether a rotation may have two results, as on the native torus.
     pub pairs: bool,
     pub aim: Aim,
 }
+
+/// How many bootstrappings a level is worth, where there are few elements: large devices make about
+/// so many at once.
+const LEVEL: usize = 128;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     /// A digit that is given, with the values that it may have.
     Input { operand: usize, digit: usize, values: Values },
     /// A look-up of a sum of at most four terms.
-    LookUp { x: Linear, table: Table },
+    LookUp { x: Linear, table: Table, margin: Margin },
     /// A sum of at most four terms, stored as it is.
     Sum { x: Linear },
 }
@@ -70,6 +103,9 @@ pub(crate) struct Node {
     partner: Option<u32>,
 }
 
+/// One of several ways to the same results.
+pub(crate) type Way<'a> = dyn Fn(&mut Recorder) -> Vec<Linear> + 'a;
+
 /// What has been computed by terms that are the same.
 type Known = (Vec<(u32, i32)>, i32, Option<Table>);
 
@@ -78,6 +114,7 @@ type Known = (Vec<(u32, i32)>, i32, Option<Table>);
 /// It keeps every look-up within the budget of noise: terms that have too much are looked up once
 /// more, or looked up with their weight in the table. Two look-ups of one sum share a rotation
 /// where a table has room for both.
+#[derive(Clone)]
 pub(crate) struct Recorder {
     rules: Rules,
     pub(crate) nodes: Vec<Node>,
@@ -97,7 +134,7 @@ impl Recorder {
     }
 
     pub fn budget(&self) -> u32 {
-        self.rules.budget
+        self.rules.budgets.half
     }
 
     /// Whether many levels are as good as few where they take fewer bootstrappings.
@@ -162,7 +199,7 @@ impl Recorder {
         let table = Table::new(x.values, &f);
         let key = (x.terms.clone(), x.constant, Some(table.clone()));
         let before = self.nodes.len();
-        let node = self.node(key, Kind::LookUp { x, table });
+        let node = self.node(key, Kind::LookUp { x, table, margin: Margin::Half });
         if self.nodes.len() > before {
             self.join(node);
         }
@@ -172,7 +209,7 @@ impl Recorder {
     /// The function as a look-up of the same terms that there is, or its negative, and a constant.
     fn found(&self, x: &Linear, f: impl Fn(i32) -> i32) -> Option<Linear> {
         let is = |node: u32, sign: i32| {
-            let Kind::LookUp { x: other, table } = &self.nodes[node as usize].kind else {
+            let Kind::LookUp { x: other, table, .. } = &self.nodes[node as usize].kind else {
                 return None;
             };
             let moved = other.constant - x.constant;
@@ -206,7 +243,7 @@ impl Recorder {
 
     fn as_pair(&self, first: u32, second: u32) -> Option<Pair> {
         let at = |node: u32, constant: i32| match &self.nodes[node as usize].kind {
-            Kind::LookUp { x, table } => {
+            Kind::LookUp { x, table, .. } => {
                 Some(places(x.values, constant - x.constant, |v| table.result(v)))
             }
             _ => None,
@@ -320,10 +357,51 @@ impl Recorder {
         x.terms.iter().map(|&(i, _)| self.nodes[i as usize].depth).max().unwrap_or(0)
     }
 
+    /// The levels and the bootstrappings that results take.
+    fn cost(&self, results: &[Linear]) -> (usize, usize) {
+        let mut is_used = vec![false; self.nodes.len()];
+        let mut left: Vec<u32> = results.iter().flat_map(|x| &x.terms).map(|&(i, _)| i).collect();
+        let (mut levels, mut look_ups, mut pairs) = (0, 0, 0);
+        while let Some(i) = left.pop() {
+            if std::mem::replace(&mut is_used[i as usize], true) {
+                continue;
+            }
+            let node = &self.nodes[i as usize];
+            levels = levels.max(node.depth);
+            if let Kind::LookUp { x, .. } | Kind::Sum { x } = &node.kind {
+                left.extend(x.terms.iter().map(|&(j, _)| j));
+            }
+            look_ups += usize::from(matches!(node.kind, Kind::LookUp { .. }));
+            pairs += usize::from(node.partner.is_some_and(|other| is_used[other as usize]));
+        }
+        (levels, look_ups - pairs)
+    }
+
+    /// Records the way that takes fewer levels, or fewer bootstrappings, as is aimed at; the first
+    /// of those that are alike, and one within the budget if there is any.
+    pub fn best(&mut self, ways: &[&Way]) -> Vec<Linear> {
+        let recorded = ways.iter().map(|way| {
+            let mut recorder = self.clone();
+            let results = way(&mut recorder);
+            (recorder, results)
+        });
+        let cost = |(recorder, results): &(Self, Vec<Linear>)| {
+            let (levels, bootstrappings) = recorder.cost(results);
+            let beyond = recorder.beyond;
+            match self.wants_few_bootstrappings() {
+                true => (beyond, bootstrappings, levels),
+                false => (beyond, LEVEL * levels + bootstrappings, levels),
+            }
+        };
+        let (recorder, results) = recorded.min_by_key(cost).expect("one way at least");
+        *self = recorder;
+        results
+    }
+
     /// The same sum with an error that a look-up may read.
     fn within_budget(&mut self, x: &Linear) -> Linear {
         let mut x = x.clone();
-        while self.norm(&x) > self.rules.budget {
+        while self.norm(&x) > self.rules.budgets.half {
             let share = |&(node, weight): &(u32, i32)| {
                 let node = &self.nodes[node as usize];
                 let share = node.norm * (weight * weight) as u32;
@@ -342,9 +420,18 @@ impl Recorder {
                     ..x
                 },
                 // The weight into its own table: no further level.
-                Kind::LookUp { x, table } => self.bootstrap(&x, |v| weight * table.result(v)),
+                Kind::LookUp { x, table, margin } if table.finer > 0 => {
+                    match self.times(&x, &table, margin, weight) {
+                        Some(better) => better,
+                        None => {
+                            self.beyond = true;
+                            return x;
+                        }
+                    }
+                }
+                Kind::LookUp { x, table, .. } => self.bootstrap(&x, |v| weight * table.result(v)),
                 Kind::Input { values, .. } => {
-                    if self.nodes[node as usize].norm > self.rules.budget {
+                    if self.nodes[node as usize].norm > self.rules.budgets.half {
                         self.beyond = true;
                         return x;
                     }

@@ -1,7 +1,7 @@
 //! Functions of a sum, as a rotation can compute them.
 
 use super::values::Values;
-use crate::tfhe::STATES;
+use crate::tfhe::{FINE_BITS, STATES};
 
 /// Half of the circle: values of a table.
 const HALF: usize = (STATES / 2) as usize;
@@ -18,6 +18,8 @@ pub(crate) type Places = [Option<i32>; STATES as usize];
 pub(crate) struct Table {
     pub values: [i8; HALF],
     pub constant: i32,
+    /// log2 of the steps in a place: 0, or all but places count in fine steps.
+    pub finer: u32,
 }
 
 impl Table {
@@ -27,17 +29,52 @@ impl Table {
     /// # Panics
     /// Where they have not: whoever records an operation sees to it.
     pub fn new(inputs: Values, f: impl Fn(i32) -> i32) -> Self {
-        let results = places(inputs, 0, f);
+        Self::of_places(&places(inputs, 0, f), 0)
+    }
+
+    /// The table of a sum in fine steps: of results in fine steps and the places on the circle
+    /// where they must be given, with all that is nearer to such a place than the margin.
+    ///
+    /// # Panics
+    /// Where that is no table: whoever records an operation sees to it.
+    pub fn in_fine_steps(results: impl IntoIterator<Item = (i32, i32)>, margin: i32) -> Self {
+        let mut places = [None; STATES as usize];
+        for (x, y) in results {
+            for near in x - margin..x + margin {
+                let place: &mut Option<i32> = &mut places[place(near, FINE_BITS)];
+                assert!(place.is_none_or(|other| other == y), "two results within a margin");
+                *place = Some(y);
+            }
+        }
+        Self::of_places(&places, FINE_BITS)
+    }
+
+    /// # Panics
+    /// Where a result at a place and at its opposite do not have the same sum everywhere, or are
+    /// out of the range of a table.
+    fn of_places(results: &Places, finer: u32) -> Self {
         let opposite = (0..HALF).filter_map(|i| Some(results[i]? + results[i + HALF]?));
-        let constant = opposite.clone().next().unwrap_or(middle(&results));
-        assert!(opposite.clone().all(|sum| sum == constant), "{inputs:?}: no negacyclic function");
+        let constant = opposite.clone().next().unwrap_or(middle(results));
+        assert!(opposite.clone().all(|sum| sum == constant), "{results:?}: no negacyclic function");
         let value = |i: usize| match (results[i], results[i + HALF]) {
             (Some(y), _) => 2 * y - constant,
             (None, Some(y)) => constant - 2 * y,
             // Never looked up: as near to 0 as values may be.
             (None, None) => constant & 1,
         };
-        Self { values: std::array::from_fn(|i| value(i) as i8), constant }
+        let value = |i: usize| i8::try_from(value(i)).expect("a result in the range of a table");
+        Self { values: std::array::from_fn(value), constant, finer }
+    }
+
+    /// The table of so many times the results, if that has room.
+    pub fn times(&self, weight: i32) -> Option<Self> {
+        let mut values = [0; HALF];
+        for (to, &from) in values.iter_mut().zip(&self.values) {
+            *to = i8::try_from(i32::from(from) * weight).ok()?;
+        }
+        let constant = self.constant * weight;
+        let most = MOST << self.finer;
+        (constant.abs() <= most).then_some(Self { values, constant, ..*self })
     }
 
     /// What x is looked up as.
@@ -47,10 +84,16 @@ impl Table {
 
     /// The same with another constant, as a second result has.
     pub fn result_with(&self, x: i32, constant: i32) -> i32 {
-        let slot = x.rem_euclid(STATES) as usize;
+        let slot = place(x, self.finer);
         let half = if slot < HALF { self.values[slot] } else { -self.values[slot - HALF] };
         (constant + i32::from(half)) / 2
     }
+}
+
+/// Where something is looked up on the circle, in steps of which a place has 2^`finer`: places are
+/// around their multiples.
+fn place(x: i32, finer: u32) -> usize {
+    ((x + (1 << finer) / 2) >> finer).rem_euclid(STATES) as usize
 }
 
 /// What `f` gives at the places of these values, `by` further on.
@@ -108,7 +151,8 @@ impl Pair {
                 *slot = Some(value);
             }
         }
-        let table = Table { values: values.map(|v| v.unwrap_or(0) as i8), constant: own };
+        let values = values.map(|v| v.unwrap_or(0) as i8);
+        let table = Table { values, constant: own, finer: 0 };
         Some(Self { table, steps, constant: other })
     }
 

@@ -4,7 +4,6 @@ use super::{Resident, State, WgpuPoly, unknown};
 use crate::poly::memory::Address;
 use girih_backend::poly::{ResidentId, ResidentShape, ResidentSource, flow};
 use girih_backend::{Preparation, Progress, Result, preparing};
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Words of resident polynomials that the host makes at once: enough for every thread, however
@@ -20,18 +19,6 @@ struct Made {
     limb: usize,
     words: usize,
     address: Address,
-}
-
-/// Makes limbs on all threads, one after the other in `words`.
-fn make(source: &dyn ResidentSource, limbs: &[Made], words: &mut [u32]) {
-    let mut rest = words;
-    let mut parts = Vec::with_capacity(limbs.len());
-    for limb in limbs {
-        let (part, others) = rest.split_at_mut(limb.words);
-        parts.push((limb, part));
-        rest = others;
-    }
-    parts.into_par_iter().for_each(|(limb, out)| source.limb(limb.number, limb.limb, out));
 }
 
 impl WgpuPoly {
@@ -81,7 +68,7 @@ impl WgpuPoly {
         let limbs: Vec<Made> = limbs.collect();
         let (mut done, pending) = (0, AtomicU64::new(0));
         let send = |limbs: &[Made], words: &[u32]| self.send(limbs, words, &pending);
-        let make = |limbs: &[Made], words: &mut [u32]| make(source, limbs, words);
+        let make = |limb: &Made, words: &mut [u32]| source.limb(limb.number, limb.limb, words);
         let result = flow(
             &limbs,
             WORDS_AT_ONCE,
