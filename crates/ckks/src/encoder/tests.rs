@@ -23,6 +23,10 @@ fn the_published_vectors_encode_to_the_exact_integers() {
         let want = case["coefficients"].as_array().expect("a list");
         let want: Vec<_> = want.iter().map(|x| x.as_i64().expect("an integer")).collect();
         assert_eq!(plaintext.coefficients(), want);
+        let mut parts = Parts::default();
+        parts.fill(z.iter().copied());
+        let few = encoder.coefficients_of(&mut parts, scale).expect("it encodes");
+        assert!(few.iter().eq(want.iter().step_by(degree / (2 * z.len()))));
         let as_f64: Vec<_> = want.iter().map(|&m| m as f64).collect();
         let decoded = encoder.decode(&as_f64, z.len(), scale).expect("it decodes");
         for (found, want) in decoded.iter().zip(complex(case, "decoded_re", "decoded_im")) {

@@ -82,6 +82,9 @@ fn encode_rotated(
     encoder.coefficients_of(room, scale).map_err(|e| RecordError::Encoding(e.to_string()))
 }
 
+/// Threads share the diagonals of a transform in about so many parts.
+const SHARES: usize = 64;
+
 impl LinearTransform {
     /// Encodes `diagonals` for an input at `level` with scale `from`; the result is labelled `to`.
     /// Vectors that repeat are encoded with their least period, as polynomials in a power of X.
@@ -101,20 +104,30 @@ impl LinearTransform {
         &'a D: Into<Factors<'a>>,
     {
         let plaintext_scale = to * ratio / from;
-        let one = |room: &mut Parts, k: usize| {
-            let Some(diagonal) = &diagonals[k] else { return Ok(None) };
-            let diagonal: Factors<'_> = diagonal.into();
+        let one = |k: usize, diagonal: Factors<'_>, room: &mut Parts| {
             if !diagonal.len().is_power_of_two() || diagonal.len() > plan.slots {
                 let why = format!("a diagonal of {} numbers for {}", diagonal.len(), plan.slots);
                 return Err(RecordError::Shape { operation: "linear transform", why });
             }
             let right = plan.stride * (k - k % plan.baby_steps);
             let (period, by) = (diagonal.least_period(), -(right as i64));
-            Ok(Some(encode_rotated(encoder, period, by, plaintext_scale, room)?))
+            encode_rotated(encoder, period, by, plaintext_scale, room)
+        };
+        let used: Vec<(usize, &D)> =
+            diagonals.iter().enumerate().filter_map(|(k, d)| Some((k, d.as_ref()?))).collect();
+        // Some at a time, in the same room.
+        let some = |used: &[(usize, &'a D)]| {
+            let mut room = Parts::default();
+            let all = used.iter().map(|&(k, diagonal)| one(k, diagonal.into(), &mut room));
+            all.collect::<Result<Vec<_>, _>>()
         };
         let _encoding = preparing(Preparation::Encoding);
-        let all = (0..diagonals.len()).into_par_iter();
-        let plaintexts = all.map_init(Parts::default, one).collect::<Result<_, _>>()?;
+        let shares = used.par_chunks((used.len() / SHARES).max(1)).map(some);
+        let encoded = shares.collect::<Result<Vec<_>, RecordError>>()?;
+        let mut plaintexts = vec![None; diagonals.len()];
+        for (&(k, _), coefficients) in used.iter().zip(encoded.into_iter().flatten()) {
+            plaintexts[k] = Some(coefficients);
+        }
         Ok(Self { plan, plaintexts, plaintext_scale, scale: to })
     }
 
@@ -515,6 +528,25 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Rotated by their giant steps, however they are shared among threads.
+    #[test]
+    fn diagonals_stand_where_they_were() {
+        let (encoder, scale) = (Encoder::new(9).expect("in range"), 2f64.powi(30));
+        let plan = DiagonalPlan { stride: 1, baby_steps: 4, slots: 256 };
+        let entry = |k: usize, j: usize| Complex64::new((k * j % 7) as f64, j as f64 / 8.0);
+        let diagonal = |k: usize| (0..256).map(|j| entry(k, j)).collect::<Vec<_>>();
+        let diagonals: Vec<Option<Vec<Complex64>>> =
+            (0..256).map(|k| (k % 3 > 0).then(|| diagonal(k))).collect();
+        let made = LinearTransform::encode(&diagonals, plan, 1.0, 1.0, scale, &encoder);
+        let made = made.expect("they encode").plaintexts;
+        assert!(diagonals.iter().flatten().count() >= 2 * SHARES);
+        for (k, diagonal) in diagonals.iter().enumerate() {
+            let rotated = diagonal.as_ref().map(|d| rotate(d, -((k - k % 4) as i64)));
+            let wanted = rotated.map(|d| encode(&encoder, &d, scale).expect("it encodes"));
+            assert_eq!(made[k], wanted);
+        }
+    }
 
     /// Where diagonals are many for each baby step, and the level has few primes.
     #[test]
