@@ -1,33 +1,24 @@
 // What a thread holds from one step of a tile to a later one: SLOTS times its four words, found by
-// a number that is data.
+// a number that is data. `read_slot` assigns to a variable.
 //
 // SLOT_WORDS declares them word by word, for a compiler that keeps arrays of few elements in
 // registers, where each access is a tree of comparisons (crates/wgpu/src/poly/kernels.rs).
 #if SLOT_WORDS
 var<private> slots: array<u32, ${4 * SLOTS}>;
-#else
-var<private> slots: array<vec4<u32>, SLOTS>;
-#end
 
-// Assigns to the variable `into`.
-inline fn read_slot(into, number) {
-#if SLOT_WORDS
+inline fn read_slot(variable, number) {
     {
         let at_word = 4u * (${number});
-        ${into} = vec4<u32>(
+        ${variable} = vec4<u32>(
             slots[at_word],
             slots[at_word + 1u],
             slots[at_word + 2u],
             slots[at_word + 3u]
         );
     }
-#else
-    ${into} = slots[${number}];
-#end
 }
 
 inline fn fill_slot(number, value) {
-#if SLOT_WORDS
     {
         let at_word = 4u * (${number});
         slots[at_word] = ${value}.x;
@@ -35,7 +26,15 @@ inline fn fill_slot(number, value) {
         slots[at_word + 2u] = ${value}.z;
         slots[at_word + 3u] = ${value}.w;
     }
-#else
-    slots[${number}] = ${value};
-#end
 }
+#else
+var<private> slots: array<vec4<u32>, SLOTS>;
+
+inline fn read_slot(variable, number) {
+    ${variable} = slots[${number}];
+}
+
+inline fn fill_slot(number, value) {
+    slots[${number}] = ${value};
+}
+#end
