@@ -84,7 +84,7 @@ impl Trial<'_> {
 
     /// The worst of all functions.
     fn functions(&self, of: &Expected) -> (f64, Expected) {
-        let mut worst = (f64::NEG_INFINITY, Expected::exact());
+        let mut worst = (f64::NEG_INFINITY, Expected::exact(0, 1));
         let mut add = |(failure, result): (f64, Expected)| {
             worst = (worst.0.max(failure), worst.1.or(&result.widened()));
         };
@@ -108,7 +108,7 @@ impl Trial<'_> {
 
     /// The error that no wire exceeds where XORs have so many terms; none if there is no such.
     fn settled(&self, terms: usize) -> Option<Expected> {
-        let mut standard = Expected::exact();
+        let mut standard = self.forecast.fresh(2);
         for _ in 0..IN_A_ROW {
             let (failure, result) = self.all(&standard, terms);
             if failure > self.limit {
@@ -132,7 +132,7 @@ impl Trial<'_> {
     /// Errors of clean wires, and of functions of them one after the other, `steps` times: such
     /// that cleaning any of them gives no more than the first. None if there are no such.
     fn ladder(&self, terms: usize, steps: usize) -> Option<Vec<Expected>> {
-        let mut clean = Expected::exact();
+        let mut clean = self.forecast.fresh(2);
         for _ in 0..IN_A_ROW {
             let (mut ladder, mut next) = (vec![clean.clone()], clean.clone());
             for _ in 0..steps {

@@ -2,6 +2,7 @@
 
 use super::polynomial::{Evaluator, Terms, powers};
 use crate::exponential::exponential;
+use crate::noise::weights_of_rounding;
 use crate::{DiscreteParameters, Result, Table};
 use girih_ckks::program::{
     Chain, DiagonalPlan, Group, KeyKind, LinearTransform, RecordError, Recorded, Recorder,
@@ -126,8 +127,24 @@ pub fn key_ranges(set: &DiscreteParameters) -> Result<Vec<KeyRange>> {
 }
 
 /// Labels of the transforms from slots to coefficients, where numbers modulo `modulus` fill Q_0.
+///
+/// The scales that the maps are encoded at have one product. Where level 0 has a prime like the
+/// others there is enough of it, and steps are equal. Elsewhere, and where numbers fill Q_0 in
+/// another way than the set's, each map has so much of it that all leave as much of their rounding.
 pub(crate) fn coefficient_labels(set: &DiscreteParameters, modulus: u32) -> Vec<f64> {
-    labels(set.scale(), set.turn() / f64::from(modulus), set.to_coefficients().len())
+    let (first, last) = (set.scale(), set.turn() / f64::from(modulus));
+    let groups = set.to_coefficients().len();
+    if modulus == set.modulus() && (set.turn() / first).log2().abs() < 0.5 {
+        return labels(first, last, groups);
+    }
+    let weights: Vec<f64> = weights_of_rounding(set).into_iter().map(f64::log2).collect();
+    let even = ((last / first).log2() - weights.iter().sum::<f64>()) / groups as f64;
+    let mut labels = vec![first];
+    for weight in &weights[..groups - 1] {
+        labels.push(labels[labels.len() - 1] * (even + weight).round_ties_even().exp2());
+    }
+    labels.push(last);
+    labels
 }
 
 /// Rotations by amounts of slots for which the keys of a set serve at the level of wires: those to

@@ -139,7 +139,7 @@ impl ServerKey {
 
     /// What a look-up makes of errors, if that is allowed.
     fn count(&self, sum: &Sum, tables: &[Table]) -> Result<Outcome> {
-        let outcome = self.forecast.failure().lookup(&sum.tail, sum.deviation, tables);
+        let outcome = self.forecast.failure().lookup(&sum.terms, tables);
         let limit = self.failure_limit();
         if outcome.log2_failure > limit {
             return Err(self.refusal(sum, tables, outcome.log2_failure, limit));

@@ -3,9 +3,10 @@
 use super::lookups::Tables;
 use super::recordings::Kind;
 use super::{ServerKey, Wires};
-use crate::failure::Outcome;
+use crate::failure::{Outcome, Tail};
+use crate::noise::{self, Constants};
 use crate::numbers::{check_numbers, stands};
-use crate::{Error, Result, Table, error, noise};
+use crate::{Error, Result, Table, error};
 use girih_ckks::Ciphertext;
 use girih_ckks::server::Ciphertexts;
 use girih_rlwe::{KeyId, Mismatch};
@@ -108,10 +109,12 @@ impl ServerKey {
             let what = "the modulus of numbers as phases";
             return error::mismatch(Mismatch::range(what, modulus, [2, MAX_PHASES]));
         }
-        let most = x.range.0.abs().max(x.range.1.abs()) as f64;
-        let own = noise::to_coefficients(&self.set, modulus, most);
+        let own = noise::to_coefficients(&self.set, modulus);
         let roundings = self.set.flatness() * (x.deviation.powi(2) + own);
-        let deviation = roundings.sqrt().hypot(x.tail.normal_above());
+        // What rounded constants make of numbers is a bound, and counts as a normal error above it.
+        let rounded = Tail::bounded(Constants::new(&self.set, modulus).error(x.range, 0.0));
+        let all = Tail::sum([(1.0, &x.tail), (1.0, &rounded)]);
+        let deviation = roundings.sqrt().hypot(all.normal_above());
         let (log2_failure, limit) = (misread(deviation, self.set.numbers()), self.failure_limit());
         if log2_failure > limit {
             return Err(Error::Failure {

@@ -1,6 +1,8 @@
 //! Numbers as phases and back.
 
 use super::*;
+use crate::noise::Constants;
+use crate::noise::tests::{Rounded, as_of_independent};
 use girih_ckks::Ciphertext;
 
 impl Place {
@@ -35,6 +37,33 @@ fn numbers_become_phases_within_the_model() {
         let ratio = deviation(errors) / model;
         println!("m/{modulus}: {ratio:.2} of the deviation of the model, 2^{:.1}", model.log2());
         assert!((0.1..0.7).contains(&ratio), "{ratio}");
+    }
+}
+
+/// Numbers that are chosen against the rounded constants, without masks, so that nothing else is
+/// off: they err by what was computed of the constants, and by no more than is counted.
+#[test]
+fn numbers_against_the_constants_stay_within_the_bound() {
+    let place = place(&named("INSECURE_DISCRETE_4_N10"), 34);
+    let set = place.server.set().clone();
+    let rounded = Rounded::new(&set, 16);
+    let before = as_of_independent(&set, 16, 15.0);
+    for j in [3, 800] {
+        let (numbers, expected) = rounded.worst(j, 15.0);
+        let known: Vec<u32> = numbers.iter().map(|&m| m as u32).collect();
+        let x = place.server.known(&[&known], 16).expect("numbers");
+        let phases = place.server.phases(&x, 16).expect("small errors");
+        let off = place.steps(&phases, 16)[j] - numbers[j];
+        let off = (off - 16.0 * (off / 16.0).round()).abs();
+        let counted = Constants::new(&set, 16).error(x.range(), 0.0);
+        println!(
+            "{j}: 2^{:.2}, computed 2^{:.2}, counted 2^{:.2}",
+            off.log2(),
+            expected.log2(),
+            counted.log2()
+        );
+        assert!((off / expected - 1.0).abs() < 0.05, "{j}: {off} {expected}");
+        assert!(off > 9.0 * before && off < counted, "{j}: {off} {before} {counted}");
     }
 }
 
