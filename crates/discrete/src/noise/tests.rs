@@ -1,6 +1,7 @@
 //! The matrix of what rounded diagonals add to numbers, row by row, against what is counted.
 
 use super::*;
+use crate::DiscreteLiteral;
 use crate::program::LookupPlan;
 use girih_ckks::program::{Chain, ChainShape, transform_groups};
 use girih_ckks::{Complex64, Encoder};
@@ -190,7 +191,21 @@ fn rows_are_within(set: &DiscreteParameters, modulus: u32, numbers: impl Iterato
 
 #[test]
 fn rounded_constants_are_within_what_is_counted() {
-    for set in DiscreteParameters::insecure() {
+    // A small ring whose maps are as uneven as those of large ones.
+    let uneven = DiscreteParameters::new(&DiscreteLiteral {
+        name: "INSECURE_UNEVEN".into(),
+        to_coefficients: vec![2, 7],
+        ..named("INSECURE_DISCRETE_4_FINE_N10").literal()
+    });
+    let uneven = uneven.expect("a valid set");
+    let equal = |set: &DiscreteParameters| {
+        let labels = coefficient_labels(set, set.modulus());
+        (labels[1] * labels[1] / labels[0] / labels[2]).log2().abs() < 1.1
+    };
+    assert!(!equal(&uneven));
+    for set in DiscreteParameters::insecure().into_iter().chain([uneven]) {
+        // Published runs have equal steps.
+        assert!(equal(&set) || set.name() == "INSECURE_UNEVEN", "{set}");
         for modulus in [set.modulus(), 2048] {
             rows_are_within(&set, modulus, (0..set.numbers()).step_by(3));
         }
@@ -207,6 +222,12 @@ fn rounded_constants_are_within_what_is_counted() {
 fn rounded_constants_of_the_real_sets_are_within_what_is_counted() {
     for set in DiscreteParameters::all() {
         rows_are_within(&set, set.modulus(), (0..8).map(|t| 16 * 129 * t));
+        println!(
+            "{set}: of z 2^{:.1}, of results 2^{:.1}, of encodings 2^{:.1}",
+            exponential_rounding(&set).log2(),
+            polynomial_rounding(&set, 41).log2(),
+            crate::numbers::encoding(&set).log2()
+        );
     }
 }
 
@@ -244,5 +265,19 @@ fn numbers_against_the_constants_are_counted() {
             let any: Vec<f64> = (0..set.numbers()).map(|l| (l * l % p as usize) as f64).collect();
             assert!(rounded.errors(&any)[j].abs() < 0.3 * counted, "{set} {j}");
         }
+    }
+}
+
+/// Messages of so many bits go to TFHE, as docs/switching.md says: twice the bound is a deviation
+/// of which half a step has 14.
+#[test]
+fn messages_of_eight_bits_become_phases() {
+    for name in ["DISCRETE_4", "DISCRETE_4_FINE"] {
+        let deviation = |bits: u32| {
+            2.0 * Constants::new(&named(name), 2 << bits).error((0, (1 << bits) - 1), 0.0)
+        };
+        let found: Vec<f64> = (4..=10).map(deviation).collect();
+        println!("{name}, from 4 bits on: {found:.5?}");
+        assert!(deviation(8) < 0.5 / 14.0 && deviation(9) > 0.5 / 14.0, "{name}");
     }
 }

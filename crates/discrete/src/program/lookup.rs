@@ -126,18 +126,22 @@ pub fn key_ranges(set: &DiscreteParameters) -> Result<Vec<KeyRange>> {
     Ok(held.into_iter().map(|(kind, level)| kind.up_to(level)).collect())
 }
 
+/// The rounding of the last map leaves so many times what that of the first does, and more, where
+/// labels do not have equal steps.
+const UNEVEN: f64 = 16.0;
+
 /// Labels of the transforms from slots to coefficients, where numbers modulo `modulus` fill Q_0.
 ///
-/// The scales that the maps are encoded at have one product. Where level 0 has a prime like the
-/// others there is enough of it, and steps are equal. Elsewhere, and where numbers fill Q_0 in
-/// another way than the set's, each map has so much of it that all leave as much of their rounding.
+/// The scales that the maps are encoded at have one product. In small rings steps are equal; in
+/// large ones the last map has more of it, such that all leave as much of their rounding.
 pub(crate) fn coefficient_labels(set: &DiscreteParameters, modulus: u32) -> Vec<f64> {
     let (first, last) = (set.scale(), set.turn() / f64::from(modulus));
-    let groups = set.to_coefficients().len();
-    if modulus == set.modulus() && (set.turn() / first).log2().abs() < 0.5 {
+    let weights = weights_of_rounding(set);
+    let groups = weights.len();
+    if weights[groups - 1] < UNEVEN * weights[0] {
         return labels(first, last, groups);
     }
-    let weights: Vec<f64> = weights_of_rounding(set).into_iter().map(f64::log2).collect();
+    let weights: Vec<f64> = weights.into_iter().map(f64::log2).collect();
     let even = ((last / first).log2() - weights.iter().sum::<f64>()) / groups as f64;
     let mut labels = vec![first];
     for weight in &weights[..groups - 1] {
