@@ -82,6 +82,14 @@ impl Trial<'_> {
         (failure, result.widened())
     }
 
+    /// A bit looked up by itself, as plans do.
+    fn cleaned(&self, of: &Expected) -> Option<(f64, Expected)> {
+        let Reading { modulus, order } = self.parity;
+        let same = Table::new(modulus, |m| m).and_then(|table| table.order(order)).ok()?;
+        let (failure, results) = self.forecast.lookup(&[(1, of)], &[same]);
+        Some((failure, results.first()?.widened()))
+    }
+
     /// The worst of all functions.
     fn functions(&self, of: &Expected) -> (f64, Expected) {
         let mut worst = (f64::NEG_INFINITY, Expected::exact(0, 1));
@@ -111,10 +119,12 @@ impl Trial<'_> {
         let mut standard = self.forecast.fresh(2);
         for _ in 0..IN_A_ROW {
             let (failure, result) = self.all(&standard, terms);
-            if failure > self.limit {
+            // What is looked up by itself is to have no more, however unlikely.
+            let (again, cleaned) = self.cleaned(&standard)?;
+            if failure.max(again) > self.limit {
                 return None;
             }
-            let next = standard.or(&result);
+            let next = standard.or(&result).or(&cleaned);
             if next == standard {
                 return Some(standard);
             }
