@@ -17,7 +17,7 @@
 //!   infinite from 1/2 on.
 
 use crate::noise::{Constants, polynomial_rounding};
-use crate::{DiscreteParameters, Expected, LookupNoise, Table};
+use crate::{DiscreteParameters, LookupNoise, Table};
 use girih_ckks::Complex64;
 use std::collections::HashMap;
 use std::f64::consts::TAU;
@@ -481,17 +481,29 @@ impl FailureModel {
 
     /// What a look-up of any table of range 1 makes of a sum, at most: log2 of the probability
     /// that it is wrong, and the tail.
-    pub fn any_table(&self, sum: &Expected, modulus: u32, order: u32) -> (f64, Tail) {
+    pub fn any_table(
+        &self,
+        tail: &Tail,
+        deviation: f64,
+        range: (i64, i64),
+        (modulus, order): (u32, u32),
+    ) -> (f64, Tail) {
         let levels = crate::table::levels(modulus, order);
-        let (fresh, ratio) = self.fresh(modulus, levels, sum.deviation, Some(sum.range));
-        let passed = self.worst(modulus, order, ratio).pass(&fresh.add(&sum.tail), 1.0);
+        let (fresh, ratio) = self.fresh(modulus, levels, deviation, Some(range));
+        let passed = self.worst(modulus, order, ratio).pass(&fresh.add(tail), 1.0);
         let (wrong, tail) = finish(self.set.numbers(), passed);
         (libm::log2(wrong), tail)
     }
 
     /// What a look-up of `tables` makes of a sum.
-    pub fn lookup(&self, sum: &Expected, tables: &[Table]) -> Outcome {
-        self.counted(&sum.tail, sum.deviation, Some(sum.range), tables)
+    pub fn lookup(
+        &self,
+        tail: &Tail,
+        deviation: f64,
+        range: (i64, i64),
+        tables: &[Table],
+    ) -> Outcome {
+        self.counted(tail, deviation, Some(range), tables)
     }
 
     /// The same of numbers that come as phases, with their errors in units of numbers.
@@ -579,8 +591,7 @@ mod tests {
         for _ in 0..24 {
             let sum = Tail::sum([(weight, &tail)]);
             let range = (0, weight as i64);
-            let sum = Expected { deviation, tail: sum, range };
-            let outcome = model.lookup(&sum, std::slice::from_ref(&table));
+            let outcome = model.lookup(&sum, deviation, range, std::slice::from_ref(&table));
             failure = failure.max(outcome.log2_failure);
             if outcome.tails[0] == tail {
                 break;
@@ -646,8 +657,7 @@ mod tests {
         let deviation = weights.iter().sum::<f64>() * (least + by_range);
         let next = |tail: &Tail| {
             let sum = Tail::sum(weights.iter().map(|w| (*w, tail)));
-            let sum = Expected { deviation, tail: sum, range: (0, 15) };
-            let (log2, after) = model.any_table(&sum, 16, 2);
+            let (log2, after) = model.any_table(&sum, deviation, (0, 15), (16, 2));
             (libm::exp2(log2), after)
         };
         settled(next).map_or(f64::INFINITY, libm::log2)

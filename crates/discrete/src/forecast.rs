@@ -139,7 +139,9 @@ impl Forecast {
     /// Tables of one modulus of a weighted sum: log2 of the probability that any number of a
     /// ciphertext is wrong, and what is known of each result.
     pub fn lookup(&self, terms: &[(i64, &Expected)], tables: &[Table]) -> (f64, Vec<Expected>) {
-        self.outcome(self.failure.lookup(&Expected::of_sum(terms), tables), tables)
+        let sum = Expected::of_sum(terms);
+        let found = self.failure.lookup(&sum.tail, sum.deviation, sum.range, tables);
+        self.outcome(found, tables)
     }
 
     fn outcome(&self, outcome: Outcome, tables: &[Table]) -> (f64, Vec<Expected>) {
@@ -169,7 +171,8 @@ impl Forecast {
         order: u32,
     ) -> (f64, Expected) {
         let sum = Expected::of_sum(terms);
-        let (failure, tail) = self.failure.any_table(&sum, modulus, order);
+        let (failure, tail) =
+            self.failure.any_table(&sum.tail, sum.deviation, sum.range, (modulus, order));
         (failure, self.looked_up(tail, crate::table::levels(modulus, order), (0, 1)))
     }
 }

@@ -22,7 +22,7 @@
 
 use crate::DiscreteParameters;
 use crate::exponential::{DEGREES, series_size};
-use crate::program::coefficient_labels;
+use crate::program::{MAGNITUDES, coefficient_labels, rounded_rows};
 use girih_ckks::NoiseModel;
 use std::f64::consts::TAU;
 
@@ -154,39 +154,16 @@ pub(crate) struct Constants {
     pub middle: f64,
 }
 
-/// Sums of magnitudes are so much of the norm times sqrt(n) at most: sqrt(2/pi) is 0.80.
-const MAGNITUDES: f64 = 0.9;
-
 /// What roundings add to one number is so many times the norm of its row at most, where all numbers
 /// are 1: a normal number in each of N.
 const ALIKE: f64 = 6.0;
-
-/// For each map the norms of its rows times sqrt(n), in units of its encoding, and n.
-fn rows(set: &DiscreteParameters) -> Vec<(f64, f64)> {
-    let numbers = set.numbers() as f64;
-    let (mut done, count) = (0, set.to_coefficients().len());
-    let one = |(i, own): (usize, &usize)| {
-        done += own;
-        let slots = libm::exp2(done as f64);
-        match i + 1 == count {
-            true => (numbers / 12f64.sqrt(), numbers),
-            false => (std::f64::consts::SQRT_2 * slots, numbers.min(6.0 * slots)),
-        }
-    };
-    set.to_coefficients().iter().enumerate().map(one).collect()
-}
-
-/// What a map's rounded diagonals make of numbers in units of its encoding.
-pub(crate) fn weights_of_rounding(set: &DiscreteParameters) -> Vec<f64> {
-    rows(set).into_iter().map(|(norm, _)| MAGNITUDES * norm).collect()
-}
 
 impl Constants {
     /// Of numbers that become parts of a turn, `modulus` of them.
     pub fn new(set: &DiscreteParameters, modulus: u32) -> Self {
         let labels = coefficient_labels(set, modulus);
         let (mut span, mut middle) = (0.0, 0.0);
-        for (i, (norm, entries)) in rows(set).into_iter().enumerate() {
+        for (i, (norm, entries)) in rounded_rows(set).into_iter().enumerate() {
             let ratio = set.ckks().chain().ratio(set.wire_level() - i);
             let norm = norm * labels[i] / (labels[i + 1] * ratio);
             span += MAGNITUDES * norm;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::DiscreteLiteral;
-use crate::program::LookupPlan;
+use crate::program::{LookupPlan, weights_of_rounding};
 use girih_ckks::program::{Chain, ChainShape, transform_groups};
 use girih_ckks::{Complex64, Encoder};
 

@@ -2,7 +2,6 @@
 
 use super::polynomial::{Evaluator, Terms, powers};
 use crate::exponential::exponential;
-use crate::noise::weights_of_rounding;
 use crate::{DiscreteParameters, Result, Table};
 use girih_ckks::program::{
     Chain, DiagonalPlan, Group, KeyKind, LinearTransform, RecordError, Recorded, Recorder,
@@ -124,6 +123,30 @@ pub fn key_ranges(set: &DiscreteParameters) -> Result<Vec<KeyRange>> {
         }
     }
     Ok(held.into_iter().map(|(kind, level)| kind.up_to(level)).collect())
+}
+
+/// Sums of magnitudes are so much of the norm times sqrt(n) at most: sqrt(2/pi) is 0.80.
+pub(crate) const MAGNITUDES: f64 = 0.9;
+
+/// What the rounding of each map adds to a number, a row of a matrix times all numbers
+/// (`noise::Constants`): the row's norm times sqrt(n) in units of the map's encoding, and n.
+pub(crate) fn rounded_rows(set: &DiscreteParameters) -> Vec<(f64, f64)> {
+    let numbers = set.numbers() as f64;
+    let (mut done, count) = (0, set.to_coefficients().len());
+    let one = |(i, own): (usize, &usize)| {
+        done += own;
+        let slots = libm::exp2(done as f64);
+        match i + 1 == count {
+            true => (numbers / 12f64.sqrt(), numbers),
+            false => (std::f64::consts::SQRT_2 * slots, numbers.min(6.0 * slots)),
+        }
+    };
+    set.to_coefficients().iter().enumerate().map(one).collect()
+}
+
+/// What a map's rounded diagonals make of numbers in units of its encoding.
+pub(crate) fn weights_of_rounding(set: &DiscreteParameters) -> Vec<f64> {
+    rounded_rows(set).into_iter().map(|(norm, _)| MAGNITUDES * norm).collect()
 }
 
 /// The rounding of the last map leaves so many times what that of the first does, and more, where
