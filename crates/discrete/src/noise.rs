@@ -136,8 +136,8 @@ pub(crate) fn polynomial_rounding(set: &DiscreteParameters, len: usize) -> f64 {
 /// What rounded diagonals of the maps to coefficients make of numbers, at most.
 ///
 /// Let A be the matrix from numbers to what the rounding of a map's diagonals adds to each number
-/// at the end. Of numbers x from -M to M the worst makes M times the sum of magnitudes of a row. With
-/// map i the last of S stages, of which s are its own, norms of rows are those of independent
+/// at the end. Of numbers x from -M to M the worst makes M times the sum of magnitudes of a row.
+/// With map i the last of S stages, of which s are its own, norms of rows are those of independent
 /// roundings, D c/12 2^-s by squares in units of the map's encoding: D diagonals of c coefficients
 /// each. n entries of a row are not 0, and the sum of their magnitudes is sqrt(2 n/pi) times the
 /// norm, as of normal numbers.
