@@ -11,9 +11,12 @@
 //! - noise is normal in each slot, and counted with the deviation of the worst one;
 //! - along and across the circle it has two deviations; d is the size of both together, in units
 //!   of the first, so that P(noise > d) = exp(-d^2 / 2 sigma^2);
+//! - what rounded constants make of numbers is a bound over all numbers of the sum's range, not
+//!   noise: whoever chooses numbers knows the constants;
 //! - lambda is computed for each table from its polynomial, over all errors of that size, and is
 //!   infinite from 1/2 on.
 
+use crate::noise::{Constants, polynomial_rounding};
 use crate::{DiscreteParameters, LookupNoise, Table};
 use girih_ckks::Complex64;
 use std::collections::HashMap;
@@ -228,7 +231,7 @@ fn disturbed(modulus: u32, m: usize, size: f64, ratio: f64, k: usize) -> Complex
 
 impl Passed {
     /// The largest error of the result for errors of each size, over all numbers and directions.
-    fn of(table: &Table, ratio: f64) -> Self {
+    fn of(table: &Table, ratio: f64, rounding: f64) -> Self {
         let p = table.modulus();
         let worst = |size: f64| {
             let mut worst = 0f64;
@@ -240,12 +243,12 @@ impl Passed {
             }
             worst
         };
-        Self::on_grid(worst)
+        Self::on_grid(worst, rounding)
     }
 
     /// The same for the worst of all tables of range 1: errors of those that go up where cardinal
     /// functions are positive, or where they are negative.
-    fn worst(modulus: u32, order: u32, ratio: f64) -> Self {
+    fn worst(modulus: u32, order: u32, ratio: f64, rounding: f64) -> Self {
         let cardinal = |j: u32| {
             let values: Vec<i64> = (0..modulus).map(|m| i64::from(m == j)).collect();
             Table::from_values(&values).and_then(|t| t.order(order)).expect("a small table")
@@ -262,10 +265,11 @@ impl Passed {
             }
             worst
         };
-        Self::on_grid(worst)
+        Self::on_grid(worst, rounding)
     }
 
-    fn on_grid(worst: impl Fn(f64) -> f64) -> Self {
+    /// `rounding` is what a result is off by without any error.
+    fn on_grid(worst: impl Fn(f64) -> f64, rounding: f64) -> Self {
         let computed: Vec<f64> = (0..=HALF)
             .step_by(COMPUTED)
             .map(|i| BETWEEN * worst(size(i)).max(f64::MIN_POSITIVE))
@@ -279,7 +283,7 @@ impl Passed {
             let (low, share) = (i / COMPUTED, (i % COMPUTED) as f64 / COMPUTED as f64);
             let [below, above] = [computed[low], computed[low + 1]].map(libm::log2);
             largest = largest.max(libm::exp2(below + (above - below) * share));
-            largest
+            largest + rounding
         };
         Self((0..POINTS).map(at).collect())
     }
@@ -303,7 +307,8 @@ impl Passed {
 pub(crate) struct Fresh {
     /// Deviation of the worst slot, in units of numbers.
     pub deviation: f64,
-    /// What the exponential is off by at most, in the same units.
+    /// What the exponential and what rounded constants make of numbers are off by at most, in the
+    /// same units.
     pub bias: f64,
 }
 
@@ -434,13 +439,22 @@ impl FailureModel {
     }
 
     /// The noise of a look-up of tables modulo `modulus` of `levels` levels, with that of its
-    /// inputs: `deviation` is a mean over slots, in units of numbers.
-    pub fn fresh(&self, modulus: u32, levels: usize, deviation: f64) -> (Fresh, f64) {
+    /// inputs: `deviation` is a mean over slots, in units of numbers, which lie in `range`, but for
+    /// a constant modulo `modulus`. Numbers that come as phases have none.
+    pub fn fresh(
+        &self,
+        modulus: u32,
+        levels: usize,
+        deviation: f64,
+        range: Option<(i64, i64)>,
+    ) -> (Fresh, f64) {
         let noise = self.noise(levels);
+        let constants = Constants { span: noise.constants.0, middle: noise.constants.1 };
+        let rounded = range.map_or(0.0, |range| constants.error(range, modulus.into()));
         let own = noise.deviation(modulus).hypot(deviation);
         let worst = self.set.flatness().sqrt();
         let ratio = noise.ratio();
-        (Fresh { deviation: worst * own, bias: noise.bias(modulus) }, ratio)
+        (Fresh { deviation: worst * own, bias: noise.bias(modulus) + rounded }, ratio)
     }
 
     fn passed(&self, table: &Table, ratio: f64) -> Arc<Passed> {
@@ -448,7 +462,8 @@ impl FailureModel {
         if let Some(known) = locked(&self.passed).get(&key) {
             return known.clone();
         }
-        let made = Arc::new(Passed::of(table, ratio));
+        let rounding = polynomial_rounding(&self.set, table.polynomial().len());
+        let made = Arc::new(Passed::of(table, ratio, rounding));
         locked(&self.passed).insert(key, made.clone());
         made
     }
@@ -457,26 +472,55 @@ impl FailureModel {
         if let Some(known) = locked(&self.worst).get(&(modulus, order)) {
             return known.clone();
         }
-        let made = Arc::new(Passed::worst(modulus, order, ratio));
+        let len = (order * modulus + modulus / 2 + 1) as usize;
+        let rounding = polynomial_rounding(&self.set, len);
+        let made = Arc::new(Passed::worst(modulus, order, ratio, rounding));
         locked(&self.worst).insert((modulus, order), made.clone());
         made
     }
 
     /// What a look-up of any table of range 1 makes of a sum, at most: log2 of the probability
     /// that it is wrong, and the tail.
-    pub fn any_table(&self, tail: &Tail, deviation: f64, modulus: u32, order: u32) -> (f64, Tail) {
+    pub fn any_table(
+        &self,
+        tail: &Tail,
+        deviation: f64,
+        range: (i64, i64),
+        (modulus, order): (u32, u32),
+    ) -> (f64, Tail) {
         let levels = crate::table::levels(modulus, order);
-        let (fresh, ratio) = self.fresh(modulus, levels, deviation);
+        let (fresh, ratio) = self.fresh(modulus, levels, deviation, Some(range));
         let passed = self.worst(modulus, order, ratio).pass(&fresh.add(tail), 1.0);
         let (wrong, tail) = finish(self.set.numbers(), passed);
         (libm::log2(wrong), tail)
     }
 
     /// What a look-up of `tables` makes of a sum.
-    pub fn lookup(&self, tail: &Tail, deviation: f64, tables: &[Table]) -> Outcome {
+    pub fn lookup(
+        &self,
+        tail: &Tail,
+        deviation: f64,
+        range: (i64, i64),
+        tables: &[Table],
+    ) -> Outcome {
+        self.counted(tail, deviation, Some(range), tables)
+    }
+
+    /// The same of numbers that come as phases, with their errors in units of numbers.
+    pub fn phases(&self, tail: &Tail, deviation: f64, tables: &[Table]) -> Outcome {
+        self.counted(tail, deviation, None, tables)
+    }
+
+    fn counted(
+        &self,
+        tail: &Tail,
+        deviation: f64,
+        range: Option<(i64, i64)>,
+        tables: &[Table],
+    ) -> Outcome {
         let levels = tables.iter().map(Table::levels).max().unwrap_or(0);
         let modulus = tables.first().map_or(2, Table::modulus);
-        let (fresh, ratio) = self.fresh(modulus, levels, deviation);
+        let (fresh, ratio) = self.fresh(modulus, levels, deviation, range);
         let key = (tail.bits(), [fresh.deviation.to_bits(), fresh.bias.to_bits()]);
         let mut known = locked(&self.outcomes).get(&key).cloned().unwrap_or_default();
         let mut input = None;
@@ -508,7 +552,8 @@ impl FailureModel {
         // What roundings leave of a result, times its weight.
         let (least, by_range) = self.noise(levels).floor;
         let deviation = f64::from(reach) * (least + by_range);
-        let (fresh, ratio) = self.fresh(modulus, levels, deviation);
+        let range = Some((0, reach.into()));
+        let (fresh, ratio) = self.fresh(modulus, levels, deviation, range);
         let passed = self.worst(modulus, order, ratio);
         let next = |tail: &Tail| {
             finish(self.set.numbers(), passed.pass(&fresh.add(tail), f64::from(reach)))
@@ -545,7 +590,8 @@ mod tests {
         let mut failure = f64::NEG_INFINITY;
         for _ in 0..24 {
             let sum = Tail::sum([(weight, &tail)]);
-            let outcome = model.lookup(&sum, deviation, std::slice::from_ref(&table));
+            let range = (0, weight as i64);
+            let outcome = model.lookup(&sum, deviation, range, std::slice::from_ref(&table));
             failure = failure.max(outcome.log2_failure);
             if outcome.tails[0] == tail {
                 break;
@@ -562,13 +608,14 @@ mod tests {
         for (name, rows) in [
             ("DISCRETE_1", &[(2, 1, 3), (4, 1, 1)][..]),
             ("DISCRETE_4", &[(4, 1, 11), (8, 1, 6), (16, 1, 2), (16, 2, 16)][..]),
-            ("DISCRETE_4_FINE", &[(16, 2, 50)][..]),
+            ("DISCRETE_4_FINE", &[(16, 2, 47)][..]),
         ] {
             let set = DiscreteParameters::by_name(name).expect("built in");
             let model = FailureModel::new(&set);
             for &(p, order, reach) in rows {
                 let at = [reach, reach + 1].map(|g| model.chain(p, order, g));
-                let (fresh, ratio) = model.fresh(p, crate::table::levels(p, order), 0.0);
+                let levels = crate::table::levels(p, order);
+                let (fresh, ratio) = model.fresh(p, levels, 0.0, Some((0, reach.into())));
                 println!(
                     "{name} p {p} order {order}: worst slot 2^{:.2}, bias {:.4}, ratio {ratio:.2}, \
                      reach {reach}: 2^{:.1}, then 2^{:.1}",
@@ -610,7 +657,7 @@ mod tests {
         let deviation = weights.iter().sum::<f64>() * (least + by_range);
         let next = |tail: &Tail| {
             let sum = Tail::sum(weights.iter().map(|w| (*w, tail)));
-            let (log2, after) = model.any_table(&sum, deviation, 16, 2);
+            let (log2, after) = model.any_table(&sum, deviation, (0, 15), (16, 2));
             (libm::exp2(log2), after)
         };
         settled(next).map_or(f64::INFINITY, libm::log2)
@@ -693,13 +740,13 @@ mod tests {
     fn tables_let_squares_through() {
         let table = Table::new(16, |m| m).expect("a table");
         for (order, power) in [(1, 2), (2, 3)] {
-            let passed = Passed::of(&table.order(order).expect("an order"), 0.7);
+            let passed = Passed::of(&table.order(order).expect("an order"), 0.7, 0.0);
             let [a, b] = [0.002, 0.004].map(|d| passed.0[point_below(d).expect("on the grid")]);
             let found = (b / a).log2();
             assert!((found - f64::from(power)).abs() < 0.1, "order {order}: {found}");
         }
-        let worst = Passed::worst(4, 1, 0.7);
-        let gate = Passed::of(&Table::new(4, |m| u32::from(m == 2)).expect("a table"), 0.7);
+        let worst = Passed::worst(4, 1, 0.7, 1e-9);
+        let gate = Passed::of(&Table::new(4, |m| u32::from(m == 2)).expect("a table"), 0.7, 1e-9);
         assert!(gate.0.iter().zip(&worst.0).all(|(gate, worst)| gate <= worst));
     }
 }

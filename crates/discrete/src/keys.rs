@@ -1,6 +1,6 @@
 //! Keys: those of CKKS for a set, and numbers in and out of slots.
 
-use crate::numbers::check_numbers;
+use crate::numbers::{check_numbers, encoding};
 use crate::program::key_ranges;
 use crate::{DiscreteParameters, EncryptedNumbers, Error, Result, SeededNumbers, error, wire};
 use girih_backend::Progress;
@@ -44,7 +44,7 @@ pub(crate) fn batch<V: AsRef<[u32]>>(
     encrypt: impl FnOnce(&[Vec<Complex64>], f64) -> girih_ckks::Result<Vec<Ciphertext>>,
 ) -> Result<EncryptedNumbers> {
     let (ciphertexts, count) = each(set, numbers, below, encrypt)?;
-    EncryptedNumbers::new(set, ciphertexts, count, (0, i64::from(below) - 1), 0.0)
+    EncryptedNumbers::new(set, ciphertexts, count, (0, i64::from(below) - 1), encoding(set))
 }
 
 /// What `encrypt` makes of the vectors of a batch, and the numbers of one.
@@ -301,7 +301,7 @@ impl PublicKey {
         let made = batch(&self.set, numbers, below, |slots, most| {
             self.ckks.within(most).encrypt_many(slots)
         })?;
-        Ok(made.with_bound(|deviation| PRODUCT_DEVIATIONS * deviation))
+        Ok(made.with_bound(|deviation| PRODUCT_DEVIATIONS * deviation + encoding(&self.set)))
     }
 
     /// The key as bytes, which end with a checksum.

@@ -29,6 +29,12 @@ pub(crate) const LARGEST: i64 = 1 << 40;
 /// Ciphertexts of one batch at most.
 const MOST_CIPHERTEXTS: usize = 1 << 16;
 
+/// What the rounding of an encoding is off by at most in a number, whatever the numbers are: half a
+/// unit in each coefficient, times magnitudes of a cosine, whose mean is 2/pi.
+pub(crate) fn encoding(set: &DiscreteParameters) -> f64 {
+    1.01 * set.numbers() as f64 / (std::f64::consts::PI * set.scale())
+}
+
 /// Refuses a range that no sums of numbers have.
 pub(crate) fn check_range((low, high): (i64, i64)) -> Result<()> {
     if low <= high && low > -LARGEST && high < LARGEST {

@@ -1,6 +1,6 @@
 //! Fresh numbers as they travel: ciphertexts without their masks.
 
-use crate::numbers::{check_numbers, framed, most_bytes, stands};
+use crate::numbers::{check_numbers, encoding, framed, most_bytes, stands};
 use crate::{DiscreteParameters, EncryptedNumbers, Error, Result, error, wire};
 use girih_ckks::SeededCiphertext;
 use girih_rlwe::wire::{Opened, open, open_for};
@@ -44,7 +44,7 @@ impl SeededNumbers {
     pub fn expand(&self) -> Result<EncryptedNumbers> {
         let whole = self.ciphertexts.iter().map(SeededCiphertext::expand).collect();
         let range = (0, i64::from(self.below) - 1);
-        EncryptedNumbers::new(&self.set, whole, self.numbers, range, 0.0)
+        EncryptedNumbers::new(&self.set, whole, self.numbers, range, encoding(&self.set))
     }
 
     /// The parameter set.

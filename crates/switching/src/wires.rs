@@ -194,7 +194,7 @@ impl<'s> WireSwitch<'s> {
         for ciphertext in self.numbers.ckks().download(phases.ciphertexts())? {
             self.between.extract(&ciphertext, exponents, 1, log2_modulus, &mut words);
         }
-        let all = phases.deviation().powi(2) + self.noise().there(log2_modulus);
+        let all = phases.normal().powi(2) + self.noise().there(log2_modulus);
         let variance = all * libm::exp2(2.0 * f64::from(log2_modulus));
         let result = LweCiphertexts::from_words_at(self.parameters().tfhe(), log2_modulus, words)?
             .with_key(self.tfhe_key_id())

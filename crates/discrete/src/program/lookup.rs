@@ -125,9 +125,53 @@ pub fn key_ranges(set: &DiscreteParameters) -> Result<Vec<KeyRange>> {
     Ok(held.into_iter().map(|(kind, level)| kind.up_to(level)).collect())
 }
 
+/// Sums of magnitudes are so much of the norm times sqrt(n) at most: sqrt(2/pi) is 0.80.
+pub(crate) const MAGNITUDES: f64 = 0.9;
+
+/// What the rounding of each map adds to a number, a row of a matrix times all numbers
+/// (`noise::Constants`): the row's norm times sqrt(n) in units of the map's encoding, and n.
+pub(crate) fn rounded_rows(set: &DiscreteParameters) -> Vec<(f64, f64)> {
+    let numbers = set.numbers() as f64;
+    let (mut done, count) = (0, set.to_coefficients().len());
+    let one = |(i, own): (usize, &usize)| {
+        done += own;
+        let slots = libm::exp2(done as f64);
+        match i + 1 == count {
+            true => (numbers / 12f64.sqrt(), numbers),
+            false => (std::f64::consts::SQRT_2 * slots, numbers.min(6.0 * slots)),
+        }
+    };
+    set.to_coefficients().iter().enumerate().map(one).collect()
+}
+
+/// What a map's rounded diagonals make of numbers in units of its encoding.
+pub(crate) fn weights_of_rounding(set: &DiscreteParameters) -> Vec<f64> {
+    rounded_rows(set).into_iter().map(|(norm, _)| MAGNITUDES * norm).collect()
+}
+
+/// The rounding of the last map leaves so many times what that of the first does, and more, where
+/// labels do not have equal steps.
+const UNEVEN: f64 = 16.0;
+
 /// Labels of the transforms from slots to coefficients, where numbers modulo `modulus` fill Q_0.
+///
+/// The scales that the maps are encoded at have one product. In small rings steps are equal; in
+/// large ones the last map has more of it, such that all leave as much of their rounding.
 pub(crate) fn coefficient_labels(set: &DiscreteParameters, modulus: u32) -> Vec<f64> {
-    labels(set.scale(), set.turn() / f64::from(modulus), set.to_coefficients().len())
+    let (first, last) = (set.scale(), set.turn() / f64::from(modulus));
+    let weights = weights_of_rounding(set);
+    let groups = weights.len();
+    if weights[groups - 1] < UNEVEN * weights[0] {
+        return labels(first, last, groups);
+    }
+    let weights: Vec<f64> = weights.into_iter().map(f64::log2).collect();
+    let even = ((last / first).log2() - weights.iter().sum::<f64>()) / groups as f64;
+    let mut labels = vec![first];
+    for weight in &weights[..groups - 1] {
+        labels.push(labels[labels.len() - 1] * (even + weight).round_ties_even().exp2());
+    }
+    labels.push(last);
+    labels
 }
 
 /// Rotations by amounts of slots for which the keys of a set serve at the level of wires: those to

@@ -8,6 +8,8 @@
 mod lookup;
 mod polynomial;
 
-pub(crate) use lookup::coefficient_labels;
+#[cfg(test)]
+pub(crate) use lookup::weights_of_rounding;
 pub use lookup::{Exponential, LookupPlan, Slots, key_ranges, rotations};
+pub(crate) use lookup::{MAGNITUDES, coefficient_labels, rounded_rows};
 pub use polynomial::{Evaluator, Terms, powers};

@@ -3,7 +3,7 @@
 use super::recordings::Kind;
 use super::{ServerKey, Sum, Wires};
 use crate::failure::Outcome;
-use crate::{Error, Result, Table, error};
+use crate::{Error, Expected, Result, Table, error};
 use girih_ckks::server::Ciphertexts;
 use girih_rlwe::{Counts, Mismatch};
 
@@ -139,7 +139,8 @@ impl ServerKey {
 
     /// What a look-up makes of errors, if that is allowed.
     fn count(&self, sum: &Sum, tables: &[Table]) -> Result<Outcome> {
-        let outcome = self.forecast.failure().lookup(&sum.tail, sum.deviation, tables);
+        let Expected { deviation, tail, range } = &sum.terms;
+        let outcome = self.forecast.failure().lookup(tail, *deviation, *range, tables);
         let limit = self.failure_limit();
         if outcome.log2_failure > limit {
             return Err(self.refusal(sum, tables, outcome.log2_failure, limit));

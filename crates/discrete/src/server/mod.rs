@@ -18,7 +18,9 @@ pub use wires::Wires;
 use crate::failure::Tail;
 use crate::numbers::check_range;
 use crate::program::LookupPlan;
-use crate::{DiscreteParameters, EncryptedNumbers, Error, EvaluationKeys, Forecast, Result, error};
+use crate::{
+    DiscreteParameters, EncryptedNumbers, Error, EvaluationKeys, Expected, Forecast, Result, error,
+};
 use girih_backend::{Backend, Progress};
 use girih_ckks::program::{Chain, ChainShape};
 use girih_ckks::server::Options;
@@ -66,8 +68,8 @@ struct Sum {
     weights: Vec<i64>,
     numbers: usize,
     range: (i64, i64),
-    deviation: f64,
-    tail: Tail,
+    /// Of the terms, without the constant.
+    terms: Expected,
 }
 
 impl ServerKey {
@@ -245,14 +247,14 @@ impl ServerKey {
         let narrow = |v: i128| i64::try_from(v).unwrap_or(i64::MAX);
         let range = (narrow(low), narrow(high));
         check_range(range)?;
-        // Terms may be one and the same: deviations add up as they are.
-        let deviation = terms.iter().map(|(w, x)| w.unsigned_abs() as f64 * x.deviation).sum();
+        let expected: Vec<(i64, Expected)> =
+            terms.iter().map(|(weight, x)| (*weight, x.expected())).collect();
+        let expected: Vec<(i64, &Expected)> = expected.iter().map(|(w, x)| (*w, x)).collect();
         Ok(Sum {
             weights: terms.iter().map(|(weight, _)| *weight).collect(),
             numbers: terms.iter().map(|(_, x)| x.numbers).max().unwrap_or(1),
             range,
-            deviation,
-            tail: Tail::sum(terms.iter().map(|(weight, x)| (*weight as f64, &x.tail))),
+            terms: Expected::of_sum(&expected),
         })
     }
 
@@ -285,8 +287,8 @@ impl ServerKey {
             set: self.set.clone(),
             numbers: sum.numbers,
             range: sum.range,
-            deviation: sum.deviation,
-            tail: sum.tail,
+            deviation: sum.terms.deviation,
+            tail: sum.terms.tail,
         })
     }
 }

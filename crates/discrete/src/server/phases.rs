@@ -4,8 +4,9 @@ use super::lookups::Tables;
 use super::recordings::Kind;
 use super::{ServerKey, Wires};
 use crate::failure::Outcome;
+use crate::noise::{self, Constants};
 use crate::numbers::{check_numbers, stands};
-use crate::{Error, Result, Table, error, noise};
+use crate::{Error, Result, Table, error};
 use girih_ckks::Ciphertext;
 use girih_ckks::server::Ciphertexts;
 use girih_rlwe::{KeyId, Mismatch};
@@ -52,11 +53,20 @@ impl Phases {
     pub fn bound(&self) -> f64 {
         self.bound
     }
+
+    /// The deviation of a normal error that stands for both, for who counts with no bounds. With
+    /// other normal errors on top it exceeds whatever they hardly exceed at least as often; so
+    /// would one whose deviation is the bound itself, and twice that holds for sums of four, too.
+    pub fn normal(&self) -> f64 {
+        self.deviation.hypot(2.0 * self.bound)
+    }
 }
 
-/// log2 of the probability that any of `numbers` normal errors exceeds half a step.
-fn misread(deviation: f64, numbers: usize) -> f64 {
-    libm::log2(libm::erfc(0.5 / (std::f64::consts::SQRT_2 * deviation)) * numbers as f64)
+/// log2 of the probability that any of `numbers` normal errors exceeds half a step, on top of
+/// others of `bound` steps at most.
+fn misread(deviation: f64, bound: f64, numbers: usize) -> f64 {
+    let room = (0.5 - bound).max(0.0);
+    libm::log2(libm::erfc(room / (std::f64::consts::SQRT_2 * deviation)) * numbers as f64)
 }
 
 impl ServerKey {
@@ -108,26 +118,28 @@ impl ServerKey {
             let what = "the modulus of numbers as phases";
             return error::mismatch(Mismatch::range(what, modulus, [2, MAX_PHASES]));
         }
-        let most = x.range.0.abs().max(x.range.1.abs()) as f64;
-        let own = noise::to_coefficients(&self.set, modulus, most);
+        let own = noise::to_coefficients(&self.set, modulus);
         let roundings = self.set.flatness() * (x.deviation.powi(2) + own);
         let deviation = roundings.sqrt().hypot(x.tail.normal_above());
-        let (log2_failure, limit) = (misread(deviation, self.set.numbers()), self.failure_limit());
+        let bound = Constants::new(&self.set, modulus).error(x.range, 0.0);
+        let log2_failure = misread(deviation, bound, self.set.numbers());
+        let limit = self.failure_limit();
         if log2_failure > limit {
             return Err(Error::Failure {
                 what: format!("numbers from {} to {} as phases", x.range.0, x.range.1),
                 log2_failure,
                 limit,
                 advice: format!(
-                    "the deviation of their errors is {deviation:.4} of a step, and 0.036 is \
-                     enough: look them up before, by tables of order 2 or of a smaller range"
+                    "the deviation of their errors is {deviation:.4} of a step beside a bound of \
+                     {bound:.4}, and 0.036 beside none is enough: look them up before, by tables \
+                     of order 2 or of a smaller range"
                 ),
             });
         }
         let kind = Kind { weights: vec![1], to_phases: modulus, ..Kind::default() };
         let ciphertexts = self.recording(kind, &[])?.run(&[&x.ciphertexts])?.remove(0);
-        let deviation = deviation / f64::from(modulus);
-        Ok(Phases { ciphertexts, numbers: x.numbers, deviation, bound: 0.0 })
+        let [deviation, bound] = [deviation, bound].map(|steps| steps / f64::from(modulus));
+        Ok(Phases { ciphertexts, numbers: x.numbers, deviation, bound })
     }
 
     /// Wires of phases, by a look-up: f(m) where a phase is m/p' of a turn, for each table modulo
@@ -194,11 +206,31 @@ mod tests {
     #[test]
     fn misreadings_are_counted() {
         // erfc(13.2 / sqrt 2) = 2^-129.
-        let one = misread(0.5 / 13.2, 1);
+        let one = misread(0.5 / 13.2, 0.0, 1);
+        assert!((misread(0.4 / 13.2, 0.1, 1) - one).abs() < 1e-6 && misread(0.01, 0.6, 1) == 0.0);
         assert!((one + 129.2).abs() < 1.0, "{one}");
-        assert!((misread(0.5 / 13.2, 1024) - one - 10.0).abs() < 1e-9);
+        assert!((misread(0.5 / 13.2, 0.0, 1024) - one - 10.0).abs() < 1e-9);
         assert_eq!(allowed(|share| share < 0.3).map(|s| (s * 100.0).round()), Some(30.0));
         assert_eq!(allowed(|_| false), None);
+    }
+
+    /// A normal error stands for a bound, with a normal error on top, where it is read; and for the
+    /// bounds of four that add up.
+    #[test]
+    fn normal_errors_stand_for_bounds() {
+        let exceeds =
+            |x: f64, deviation: f64| libm::erfc(x / (std::f64::consts::SQRT_2 * deviation));
+        for step in -40..=40 {
+            let bound = libm::exp2(f64::from(step) / 4.0);
+            for (count, deviations) in [(1.0, 8.0), (1.0, 13.0), (4.0, 8.0), (4.0, 13.0)] {
+                let (all, stands) = (count * bound, f64::sqrt(count) * 2.0 * bound);
+                let stands = stands.hypot(1.0);
+                let x = deviations * stands;
+                let found = 0.5 * (exceeds(x - all, 1.0) + exceeds(x + all, 1.0));
+                let counted = exceeds(x, stands);
+                assert!(found <= 1.001 * counted, "{bound} {count} {x}: {found:e} {counted:e}");
+            }
+        }
     }
 
     #[test]

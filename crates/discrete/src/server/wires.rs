@@ -90,9 +90,9 @@ impl Wires {
         self.tail.quantile(p) + deviations * self.deviation * self.set.flatness().sqrt()
     }
 
-    /// What is known of errors, for a [`Forecast`](crate::Forecast) of what is done with them.
+    /// What is known of them, for a [`Forecast`](crate::Forecast) of what is done with them.
     pub fn expected(&self) -> Expected {
-        Expected { deviation: self.deviation, tail: self.tail.clone() }
+        Expected { deviation: self.deviation, tail: self.tail.clone(), range: self.range }
     }
 
     /// The same numbers, whose errors count as these where they lie within them, else as they are.

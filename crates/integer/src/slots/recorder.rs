@@ -47,7 +47,7 @@ impl Recorder {
     /// A wire that is there before the program runs. They come before all look-ups.
     pub fn input(&mut self, expected: Expected, high: i64) -> Linear {
         self.inputs += 1;
-        let errors = self.name(expected);
+        let errors = self.name(expected.with_range(0, high));
         self.add(errors, 0, high)
     }
 
@@ -58,7 +58,8 @@ impl Recorder {
 
     /// Whether the errors of a sum are within others.
     fn is_within(&self, sum: &Linear, most: &Expected) -> bool {
-        Expected::of_sum(&self.terms(sum)).is_within(most)
+        let (low, high) = most.range();
+        Expected::of_sum(&self.terms(sum)).with_range(low, high).is_within(most)
     }
 
     /// Whether it has the errors of a clean digit or bit at most.

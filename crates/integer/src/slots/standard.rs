@@ -1,6 +1,7 @@
 //! The errors that digits and bits at rest may have, such that every operation holds.
 
 use super::linear::Linear;
+use super::operations::MOST;
 use crate::{Error, Result, error};
 use girih_discrete::{DiscreteParameters, Expected, Forecast, Table};
 
@@ -45,7 +46,7 @@ impl Standard {
             let why = "digits take sums modulo 2, 4, 8 and 16; take DISCRETE_4";
             return error::unsupported(set, why);
         }
-        let [digit, rest, bit] = [(); 3].map(|()| Expected::at_most(SMALL));
+        let [digit, rest, bit] = [MOST, MOST, 1].map(|high| Expected::at_most(SMALL, 0, high));
         let mut own = Self { forecast: forecast.clone(), limit, readings, digit, rest, bit };
         for _ in 0..ROUNDS {
             let next = own.next()?;
@@ -84,7 +85,7 @@ impl Standard {
         let logic = self.counted(&[(4, digit), (1, digit)], &logic?)?;
         let choice = self.tables(15, &[|m| if m >= 8 { m - 11 } else { 0 }])?;
         let choice = self.counted(&[(8, bit), (1, rest), (-1, digit)], &choice)?;
-        let chosen = Expected::of_sum(&[(1, digit), (1, &choice[0])]);
+        let chosen = Expected::of_sum(&[(1, digit), (1, &choice[0])]).with_range(0, MOST);
         let at_rest = logic.iter().fold(rest.or(&digits).or(&chosen), |all, x| all.or(x));
         Ok((digits, at_rest, bits))
     }

@@ -1,6 +1,7 @@
 //! Numbers as phases and back.
 
 use super::*;
+use crate::noise::tests::{Rounded, as_of_independent};
 use girih_ckks::Ciphertext;
 
 impl Place {
@@ -31,10 +32,50 @@ fn numbers_become_phases_within_the_model() {
         };
         let errors = place.steps(&phases, modulus).into_iter().zip(&m).map(off);
         // The model is of the worst slot: three times the mean.
-        let model = phases.deviation() * f64::from(modulus);
-        let ratio = deviation(errors) / model;
-        println!("m/{modulus}: {ratio:.2} of the deviation of the model, 2^{:.1}", model.log2());
-        assert!((0.1..0.7).contains(&ratio), "{ratio}");
+        let own = crate::noise::to_coefficients(place.server.set(), modulus);
+        let flatness = place.server.set().flatness().sqrt();
+        let model = flatness * x.deviation.hypot(own.sqrt());
+        // Of numbers that do not know the constants.
+        let rounded = flatness * as_of_independent(place.server.set(), modulus, 15.0);
+        let ratio = deviation(errors) / model.hypot(rounded);
+        // What phases carry has room for numbers that are chosen against constants, too.
+        let [carried, bound] = [phases.deviation(), phases.bound()].map(|x| x * f64::from(modulus));
+        println!(
+            "m/{modulus}: {ratio:.2} of the deviation of the model, 2^{:.1}; carried 2^{:.1}, on \
+             top of 2^{:.1}",
+            model.log2(),
+            carried.log2(),
+            bound.log2()
+        );
+        assert!((0.1..0.7).contains(&ratio) && carried > model, "{ratio} {carried}");
+        assert!((0.0..0.01).contains(&bound) && phases.normal() > phases.deviation(), "{bound}");
+    }
+}
+
+/// Numbers that are chosen against the rounded constants, without masks, so that nothing else is
+/// off: they err by what was computed of the constants, and by no more than is counted.
+#[test]
+fn numbers_against_the_constants_stay_within_the_bound() {
+    let place = place(&named("INSECURE_DISCRETE_4_N10"), 34);
+    let set = place.server.set().clone();
+    let rounded = Rounded::new(&set, 16);
+    let before = as_of_independent(&set, 16, 15.0);
+    for j in [3, 800] {
+        let (numbers, expected) = rounded.worst(j, 15.0);
+        let known: Vec<u32> = numbers.iter().map(|&m| m as u32).collect();
+        let x = place.server.known(&[&known], 16).expect("numbers");
+        let phases = place.server.phases(&x, 16).expect("small errors");
+        let off = place.steps(&phases, 16)[j] - numbers[j];
+        let off = (off - 16.0 * (off / 16.0).round()).abs();
+        let counted = 16.0 * phases.bound();
+        println!(
+            "{j}: 2^{:.2}, computed 2^{:.2}, counted 2^{:.2}",
+            off.log2(),
+            expected.log2(),
+            counted.log2()
+        );
+        assert!((off / expected - 1.0).abs() < 0.05, "{j}: {off} {expected}");
+        assert!(off > 9.0 * before && off < counted, "{j}: {off} {before} {counted}");
     }
 }
 
@@ -71,7 +112,10 @@ fn what_is_no_phase_is_refused_in_words() {
     assert!(error.contains("is 1, and must be from 2 to 4096"), "{error}");
     let far = Wires { deviation: 0.02, ..x.clone() };
     let error = said(server.phases(&far, 16));
-    assert!(error.contains("of a step, and 0.036 is enough: look them up before"), "{error}");
+    assert!(
+        error.contains("of a step beside a bound of 0.0000, and 0.036 beside none is"),
+        "{error}"
+    );
 
     let phases = server.phases(&x, 16).expect("small errors");
     let host: Vec<Ciphertext> = server.ckks.download(phases.ciphertexts()).expect("of this one");
