@@ -608,7 +608,7 @@ mod tests {
         for (name, rows) in [
             ("DISCRETE_1", &[(2, 1, 3), (4, 1, 1)][..]),
             ("DISCRETE_4", &[(4, 1, 11), (8, 1, 6), (16, 1, 2), (16, 2, 16)][..]),
-            ("DISCRETE_4_FINE", &[(16, 2, 47)][..]),
+            ("DISCRETE_4_FINE", &[(16, 2, 49)][..]),
         ] {
             let set = DiscreteParameters::by_name(name).expect("built in");
             let model = FailureModel::new(&set);

@@ -2,8 +2,8 @@
 //!
 //! With u the deviation that one division leaves in a component of a slot, the transforms to slots
 //! leave sqrt(5.1) K u on t, and those to coefficients hardly anything; the exponential's own
-//! roundings, doubled by each squaring, leave 2^r c u on z both across the circle and along it; the
-//! last roundings leave a few u on the result. Constants were fitted to look-ups of an exact
+//! roundings, doubled by each squaring, leave 2^r c u on z along the circle and a little more across
+//! it; the last roundings leave a few u on the result. Constants were fitted to look-ups of an exact
 //! reference at N = 2^10 and 2^15.
 //!
 //! Roundings of the mask are multiplied by the secret, so the variance in slot j is proportional
@@ -31,6 +31,9 @@ const TRANSFORMS: f64 = 5.1;
 
 /// What the polynomial of the exponential adds before its squarings, in units of u, by its degree.
 const POLYNOMIAL: [(usize, f64); 2] = [(DEGREES[0], 13.7), (DEGREES[1], 44.0)];
+
+/// So much more of that goes across the circle than along it.
+const ACROSS: f64 = 1.11;
 
 /// What the last roundings of a table whose range is R leave: (`FLOOR.0` + `FLOOR.1` R) u.
 const FLOOR: (f64, f64) = (4.0, 2.0);
@@ -69,8 +72,8 @@ impl LookupNoise {
         let turns = (TRANSFORMS.sqrt() * set.interval() * u).hypot(to_coefficients);
         let known = POLYNOMIAL.iter().find(|(degree, _)| *degree == set.degree());
         let own = known.map_or(f64::INFINITY, |(_, own)| *own);
-        let radial = (1u64 << set.squarings()) as f64 * own * u;
-        let tangential = (TAU * turns).hypot(radial);
+        let own = (1u64 << set.squarings()) as f64 * own * u;
+        let (radial, tangential) = (ACROSS * own, (TAU * turns).hypot(own));
         let floor = (FLOOR.0 * u, FLOOR.1 * u);
         let ratio = radial / tangential;
         let series = series_size(set.interval(), set.squarings(), set.degree(), ratio)
