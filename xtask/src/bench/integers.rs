@@ -337,7 +337,7 @@ mod tests {
         // On how many threads there are it depends whether few levels are better than few in all.
         for (op, look_ups, batch) in [
             ("add64", [32, 102], 2),
-            ("mul64", [1050, 1519], 1),
+            ("mul64", [852, 957], 1),
             ("div64", [2240, 6798], 1),
             ("cmp64", [33, 43], 2),
             ("bitand64", [32; 2], 2),

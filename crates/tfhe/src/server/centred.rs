@@ -110,7 +110,7 @@ impl CentredTable {
         let p = self.values.len() as i32;
         // Places are around their multiples; half a place belongs to the upper one.
         let around = (1 << self.finer) / 2;
-        let input = input.rem_euclid(2 * p << self.finer);
+        let input = input.rem_euclid((2 * p) << self.finer);
         let slot = ((input + around) >> self.finer) % (2 * p);
         let half =
             if slot < p { self.values[slot as usize] } else { -self.values[(slot - p) as usize] };

@@ -3,8 +3,11 @@
 //! A sum of up to eight products, in quarters of a step, goes once around the circle where it is
 //! read modulo 16. Its four lowest bits and what is above them take four look-ups in two levels:
 //! bit 3 first, which a rotation finds on a whole circle; then, without it, the lowest digit, bit
-//! 2, and all above (`record/wide.rs`). They are results in half steps, of which a column has so
-//! few that one more sum takes them all, and leaves three digits in whole steps.
+//! 2, and all above (`record/wide.rs`). Where there is room for the errors of more products, several
+//! such sums share the look-ups of their lowest bits.
+//!
+//! Results are in whole steps, and are summed up as other digits are; or they are in half steps,
+//! for one more sum of each column.
 
 use crate::tfhe::record::{Linear, Recorder, Wide};
 use crate::tfhe::{FINE, RADIX};
@@ -431,8 +434,9 @@ mod tests {
         for seed in 0..20_000i32 {
             let of = |i: i32| seed.wrapping_mul(0x9e37_79b1_u32 as i32).rotate_left(i as u32) & 15;
             let inputs: Vec<i32> = (0..20).map(|i| of(i).min(9)).collect();
-            let digits = program.simulate(&[inputs.clone()]);
-            assert_eq!(number(&digits[0]), inputs.iter().sum::<i32>(), "{inputs:?}");
+            let sum = inputs.iter().sum::<i32>();
+            let digits = program.simulate(&[inputs]);
+            assert_eq!(number(&digits[0]), sum, "{seed}");
         }
     }
 
