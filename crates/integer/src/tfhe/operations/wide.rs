@@ -3,8 +3,8 @@
 //! A sum of up to eight products, in quarters of a step, goes once around the circle where it is
 //! read modulo 16. Its four lowest bits and what is above them take four look-ups in two levels:
 //! bit 3 first, which a rotation finds on a whole circle; then, without it, the lowest digit, bit
-//! 2, and all above (`record/wide.rs`). Where there is room for the errors of more products, several
-//! such sums share the look-ups of their lowest bits.
+//! 2, and all above (`record/wide.rs`). Where there is room for the errors of more products,
+//! several such sums share the look-ups of their lowest bits.
 //!
 //! Results are in whole steps, and are summed up as other digits are; or they are in half steps,
 //! for one more sum of each column.
