@@ -2,9 +2,9 @@
 //!
 //! With u the deviation that one division leaves in a component of a slot, the transforms to slots
 //! leave sqrt(5.1) K u on t, and those to coefficients hardly anything; the exponential's own
-//! roundings, doubled by each squaring, leave 2^r c u on z along the circle and a little more across
-//! it; the last roundings leave a few u on the result. Constants were fitted to look-ups of an exact
-//! reference at N = 2^10 and 2^15.
+//! roundings, doubled by each squaring, leave 2^r c u on z along the circle and a little more
+//! across it; the last roundings leave a few u on the result. Constants were fitted to look-ups of
+//! an exact reference at N = 2^10 and 2^15.
 //!
 //! Roundings of the mask are multiplied by the secret, so the variance in slot j is proportional
 //! to |s(zeta_j)|^2. Deviations here are means over slots; the worst slot has

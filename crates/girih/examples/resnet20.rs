@@ -13,7 +13,8 @@
 //! Bootstrapping and ReLU are one recording each for all layers; all recordings are made before the
 //! first is run, side by side. The default is a small network on
 //! a small ring without any security, so that it ends in a minute anywhere; `--full` is the real
-//! thing: 18 bootstrappings at CKKS_D35_30BIT_LOW, of whose 16 levels degrees 15, 15 and 27 leave one.
+//! thing: 18 bootstrappings at CKKS_D35_30BIT_LOW, of whose 16 levels degrees 15, 15 and 27 leave
+//! one.
 
 mod common;
 #[path = "common/packing.rs"]

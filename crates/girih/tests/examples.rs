@@ -180,8 +180,8 @@ fn encrypted_numbers_are_sorted() {
     }
 }
 
-/// The small network at the levels of CKKS_D35_30BIT_LOW: one image, of real slots, and five, of which
-/// one fills a second ciphertext that becomes part of the first.
+/// The small network at the levels of CKKS_D35_30BIT_LOW: one image, of real slots, and five, of
+/// which one fills a second ciphertext that becomes part of the first.
 #[test]
 fn encrypted_images_are_read_as_in_the_plain() {
     for count in ["1", "5"] {

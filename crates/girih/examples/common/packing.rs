@@ -368,7 +368,7 @@ impl Mapping<'_> {
         let is_inside = |&at: &usize| self.source(at, tap).is_some();
         let mut all = (0..self.to.side()).filter(is_inside);
         let Some(first) = all.next() else { return 0..0 };
-        first..all.last().unwrap_or(first) + 1
+        first..all.next_back().unwrap_or(first) + 1
     }
 
     /// The pixel along one side that an output at `at` takes a tap from, if there is one.
