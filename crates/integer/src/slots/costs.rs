@@ -1,6 +1,7 @@
 //! What operations cost, by recording them.
 
-use super::operations::{MOST, Request, State, record};
+use super::linear::MOST;
+use super::operations::{Request, State, record};
 use super::standard::Standard;
 use crate::Result;
 use crate::operation::{Count, Logic, Move, Operand, Operation, Order};

@@ -1,5 +1,11 @@
 //! Weighted sums of wires, as they are recorded.
 
+/// Values of a digit.
+pub(super) const RADIX: i64 = 4;
+
+/// The largest digit.
+pub(super) const MOST: i64 = RADIX - 1;
+
 /// A weighted sum of wires plus a constant, and the least and the largest value that it may have.
 #[derive(Clone, Debug)]
 pub(super) struct Linear {

@@ -1,7 +1,6 @@
 //! The errors that digits and bits at rest may have, such that every operation holds.
 
-use super::linear::Linear;
-use super::operations::MOST;
+use super::linear::{Linear, MOST};
 use crate::{Error, Result, error};
 use girih_discrete::{DiscreteParameters, Expected, Forecast, Table};
 

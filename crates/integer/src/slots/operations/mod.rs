@@ -8,19 +8,13 @@ mod lists;
 mod multiply;
 mod order;
 
-use super::linear::Linear;
+use super::linear::{Linear, MOST, RADIX};
 use super::program::Program;
 use super::recorder::Recorder;
 use super::standard::Standard;
 use crate::Result;
 use crate::operation::{Logic, Move, Operand, Operation, Order};
 use std::sync::Arc;
-
-/// Values of a digit.
-pub(super) const RADIX: i64 = 4;
-
-/// The largest digit.
-pub(super) const MOST: i64 = RADIX - 1;
 
 /// What is known of a digit of an array: its value, or how large its errors may be and the largest
 /// value that it may have, which is 1 of conditions.
