@@ -21,8 +21,8 @@ const GENERAL_WARPS: usize = 8;
 const GENERAL_BLOCKS: usize = 3;
 const LEAST_OPERANDS: usize = 64;
 
-/// The least log2 N at which sums that rows read under automorphisms are formed there: 7 % of a
-/// bootstrapping at 2^16, but look-ups at 2^15 take 8 to 10 % less when these sums are stored.
+/// The least log2 N at which sums that rows read under automorphisms are formed there. In smaller
+/// rings it is faster to store them (docs/experiments.md, "CKKS").
 const LEAST_TURNED: u32 = 16;
 
 /// What `lower` should assume of a device with these limits, for polynomials of this degree.

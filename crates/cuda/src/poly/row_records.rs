@@ -9,18 +9,21 @@ use girih_backend::poly::schedule::RowTile;
 use girih_backend::{BackendError, DeviceLimits};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A shape, and its tiles.
+pub(crate) type Shaped = (RowShape, Vec<NormalTile>);
+
 /// Tiles by shape, the costliest first.
 pub(crate) fn by_shape(
     ring: &RingShape,
     places: &Places,
     tiles: &[RowTile],
-) -> Result<Vec<(RowShape, Vec<NormalTile>)>, BackendError> {
+) -> Result<Vec<Shaped>, BackendError> {
     let normalizer = Normalizer { ring, places };
     let tiles = tiles.iter().map(|tile| normalizer.normal(tile));
     Ok(grouped(tiles.collect::<Result<_, _>>()?))
 }
 
-fn grouped(tiles: Vec<NormalTile>) -> Vec<(RowShape, Vec<NormalTile>)> {
+fn grouped(tiles: Vec<NormalTile>) -> Vec<Shaped> {
     let mut shapes = BTreeMap::<RowShape, Vec<NormalTile>>::new();
     for tile in tiles {
         shapes.entry(tile.shape.clone()).or_default().push(tile);
@@ -37,13 +40,12 @@ fn grouped(tiles: Vec<NormalTile>) -> Vec<(RowShape, Vec<NormalTile>)> {
 
 /// All tiles as lists for the text that serves every tile, and those whose rows a block has no
 /// memory for then as they are.
-#[allow(clippy::type_complexity)]
 pub(crate) fn general(
     ring: &RingShape,
     limits: &DeviceLimits,
-    shapes: Vec<(RowShape, Vec<NormalTile>)>,
-) -> [Vec<(RowShape, Vec<NormalTile>)>; 2] {
-    let fits = |(shape, tiles): &(RowShape, Vec<NormalTile>)| {
+    shapes: Vec<Shaped>,
+) -> [Vec<Shaped>; 2] {
+    let fits = |(shape, tiles): &Shaped| {
         let buffers = tiles.first().map_or(0, NormalTile::listed_buffers);
         buffers * ROW_BYTES + TEAM_BYTES <= limits.workgroup_memory_bytes
             && shape.operands() < 1 << 16
@@ -53,8 +55,8 @@ pub(crate) fn general(
     [grouped(lists.collect()), others]
 }
 
-/// Texts that the tiles of a launch may be divided among. A launch more takes microseconds, where
-/// lists of steps may take five times as long as texts.
+/// Texts that the tiles of a launch may be divided among: a launch more is cheaper than lists of
+/// steps (docs/experiments.md, "CKKS").
 const MOST_TEXTS: usize = 2;
 
 /// Makes lists of steps of the tiles with more than `most_products`, and then of those with the
@@ -63,9 +65,9 @@ const MOST_TEXTS: usize = 2;
 pub(crate) fn listed(
     ring: &RingShape,
     limits: &DeviceLimits,
-    shapes: Vec<(RowShape, Vec<NormalTile>)>,
+    shapes: Vec<Shaped>,
     most_products: usize,
-) -> Vec<(RowShape, Vec<NormalTile>)> {
+) -> Vec<Shaped> {
     let mut products: usize = shapes.iter().map(|(shape, _)| shape.products()).sum();
     let most = MOST_TEXTS * most_products;
     if products <= most && shapes.iter().all(|(shape, _)| shape.products() <= most_products) {
@@ -97,7 +99,7 @@ pub(crate) fn listed(
         tiles.first().into_iter().for_each(|tile| of.extend(tile.kinds()));
     }
     let (kinds, lists) = (&kinds, &lists);
-    let tile = |(i, (shape, tiles)): (usize, (RowShape, Vec<NormalTile>))| {
+    let tile = |(i, (shape, tiles)): (usize, Shaped)| {
         let list = lists.contains(&i);
         let kinds = &kinds[usize::from(shape.is_wide())];
         tiles.into_iter().map(move |t| if list { t.listed(ring, kinds) } else { t })
@@ -115,10 +117,7 @@ pub(crate) struct Records {
 
 impl Records {
     /// `tile_items` of each tile of a shape.
-    pub fn new(
-        shapes: &[(RowShape, Vec<NormalTile>)],
-        tile_items: impl Fn(&RowShape) -> usize,
-    ) -> Self {
+    pub fn new(shapes: &[Shaped], tile_items: impl Fn(&RowShape) -> usize) -> Self {
         let mut all = Self { words: Vec::new(), first: Vec::new(), items: 0 };
         for (shape, tiles) in shapes {
             let first_record = (all.words.len() / 4) as u32;

@@ -8,7 +8,7 @@ use crate::poly::launch::{Arguments, ReadyLaunch};
 use crate::poly::limbs::Places;
 use crate::poly::row_layout::TeamPlan;
 use crate::poly::row_records::{
-    Records, by_shape, general as any_tiles, listed, of_any_shapes, of_shapes,
+    Records, Shaped, by_shape, general as any_tiles, listed, of_any_shapes, of_shapes,
 };
 use crate::poly::shape::{NormalTile, RowShape};
 use crate::poly::source::{KernelText, kernel_file};
@@ -30,27 +30,26 @@ pub(crate) fn ready(
 ) -> Result<Vec<ReadyLaunch>, BackendError> {
     let shapes = by_shape(ring, places, tiles)?;
     let shapes = listed(ring, limits, shapes, knobs.most_products);
-    let launches = divided(shapes, knobs.most_products);
+    let products = |(shape, _): &Shaped| if shape.is_listed() { 0 } else { shape.products() };
+    let launches = divided(shapes, products, knobs.most_products);
     launches.iter().map(|shapes| launch(ring, limits, knobs, places, shapes)).collect()
 }
 
-type Shaped = (RowShape, Vec<NormalTile>);
-
 /// The shapes of each launch: as many as arguments have room for, whose texts spell out so many
 /// products at most, but for those of a shape that alone has more.
-fn divided(shapes: Vec<Shaped>, most_products: usize) -> Vec<Vec<Shaped>> {
-    let mut launches: Vec<(usize, Vec<Shaped>)> = Vec::new();
+fn divided<T>(shapes: Vec<T>, products: impl Fn(&T) -> usize, most_products: usize) -> Vec<Vec<T>> {
+    let mut launches: Vec<(usize, Vec<T>)> = Vec::new();
     for shape in shapes {
-        let products = if shape.0.is_listed() { 0 } else { shape.0.products() };
-        let fits = |(of_others, others): &&mut (usize, Vec<Shaped>)| {
-            of_others + products <= most_products && others.len() < MOST_SHAPES
+        let own = products(&shape);
+        let fits = |(of_others, others): &&mut (usize, Vec<T>)| {
+            *of_others + own <= most_products && others.len() < MOST_SHAPES
         };
         match launches.iter_mut().find(fits) {
             Some((of_others, others)) => {
-                *of_others += products;
+                *of_others += own;
                 others.push(shape);
             }
-            None => launches.push((products, vec![shape])),
+            None => launches.push((own, vec![shape])),
         }
     }
     launches.into_iter().map(|(_, shapes)| shapes).collect()
@@ -103,7 +102,7 @@ fn launch(
     limits: &DeviceLimits,
     knobs: &PolyKnobs,
     places: &Places,
-    shapes: &[(RowShape, Vec<NormalTile>)],
+    shapes: &[Shaped],
 ) -> Result<ReadyLaunch, BackendError> {
     let team = TeamPlan::fitting(limits, knobs, shapes, ring.log2_degree)?;
     Ok(ready_launch(ring, knobs, places, shapes, &team, false))
@@ -114,7 +113,7 @@ fn ready_launch(
     ring: &RingShape,
     knobs: &PolyKnobs,
     places: &Places,
-    shapes: &[(RowShape, Vec<NormalTile>)],
+    shapes: &[Shaped],
     team: &TeamPlan,
     any: bool,
 ) -> ReadyLaunch {
@@ -167,7 +166,7 @@ fn text(
     log2_degree: u32,
     knobs: &PolyKnobs,
     count: usize,
-    shapes: &[(RowShape, Vec<NormalTile>)],
+    shapes: &[Shaped],
     team: &TeamPlan,
     texts: &[&RowShape],
 ) -> KernelText {
@@ -225,16 +224,16 @@ mod tests {
     use girih_backend::poly::schedule::*;
     use girih_backend::poly::{ResidentShape, RingShape};
 
-    /// The text of a tile of `sums` sums of `terms` products, of eight transformed limbs and
+    /// The texts for tiles of so many sums of so many products each, of eight transformed limbs and
     /// resident ones.
-    fn text(ring: &RingShape, sums: u32, terms: u32) -> String {
+    fn texts(ring: &RingShape, tiles: &[(u32, u32)]) -> Vec<String> {
         let load = |from, form| Load { from, form, automorphism: 1 };
         let term = |slot: u32| RowTerm {
             factor: [1; 2],
             a: Some(Source::Slot((slot % 8) as u16)),
             b: Some(Source::Stream(load(Limb::Resident { slot, limb: 0 }, Form::Evaluations))),
         };
-        let sum = |sum: u32| RowSum {
+        let sum = |sum: u32, terms: u32| RowSum {
             terms: (0..terms).map(|t| term(sum * terms + t)).collect(),
             stores: vec![Store {
                 to: Limb::Arena(8 + sum),
@@ -242,28 +241,46 @@ mod tests {
                 automorphism: 1,
             }],
         };
-        let tile = RowTile {
+        let tile = |&(sums, terms): &(u32, u32)| RowTile {
             prime: 0,
             loads: (0..8).map(|i| load(Limb::Arena(i), Form::Half)).collect(),
-            sums: (0..sums).map(sum).collect(),
+            sums: (0..sums).map(|i| sum(i, terms)).collect(),
         };
-        let launches = vec![Launch::Rows(vec![tile])];
+        let launches = vec![Launch::Rows(tiles.iter().map(tile).collect())];
         let schedule = Schedule { launches, ..Default::default() };
         let resident = ResidentShape { basis: ring.basis(0..1), log2_run: 0 };
-        let residents = vec![resident; (sums * terms) as usize];
+        let most = tiles.iter().map(|(sums, terms)| sums * terms).max().unwrap_or(0);
+        let residents = vec![resident; most as usize];
         let sources = kernel_sources(ring, &limits_of(90), &schedule, &residents);
         let sources = sources.expect("it fits");
-        // Of the rows, of any rows, and of the masks of keys.
-        assert_eq!(sources.len(), 3);
-        sources[0].0.constants.clone()
+        // Beside those of the rows, of any rows, and of the masks of keys.
+        let own = &sources[..sources.len() - 2];
+        own.iter().map(|(source, _)| source.constants.clone()).collect()
     }
 
     #[test]
     fn texts_do_not_grow_without_end() {
         let ring = ring(11);
-        let few = text(&ring, 4, 50);
-        let many = text(&ring, 16, 55);
+        let [few, many] = [(4, 50), (16, 55)].map(|tile| texts(&ring, &[tile]));
+        assert_eq!([few.len(), many.len()], [1; 2]);
+        let [few, many] = [&few[0], &many[0]];
         assert!(!few.contains("run_steps"), "{few}");
         assert!(many.contains("run_steps") && many.len() < few.len(), "{many}");
+    }
+
+    /// Tiles that are too many for one text have two; what is more are lists of steps.
+    #[test]
+    fn two_texts_come_before_lists() {
+        let ring = ring(11);
+        for (tiles, count, has_steps) in [
+            (&[(4, 50), (4, 60)][..], 1, false),
+            (&[(6, 50), (5, 70)], 2, false),
+            (&[(6, 60), (5, 70), (5, 71)], 2, true),
+        ] {
+            let texts = texts(&ring, tiles);
+            assert_eq!(texts.len(), count, "{tiles:?}");
+            let found = texts.iter().any(|text| text.contains("run_steps"));
+            assert_eq!(found, has_steps, "{tiles:?}");
+        }
     }
 }

@@ -51,10 +51,10 @@ pub struct Exponential {
 
 /// Labels of a chain of transforms: from `first` in equal steps of a power of two, and `last`.
 fn labels(first: f64, last: f64, groups: usize) -> Vec<f64> {
-    let shift = ((last / first).log2() / groups as f64).round_ties_even();
+    let shift = (libm::log2(last / first) / groups as f64).round_ties_even();
     let mut labels = vec![first];
     for _ in 1..groups {
-        labels.push(labels[labels.len() - 1] * shift.exp2());
+        labels.push(labels[labels.len() - 1] * libm::exp2(shift));
     }
     labels.push(last);
     labels
@@ -164,11 +164,11 @@ pub(crate) fn coefficient_labels(set: &DiscreteParameters, modulus: u32) -> Vec<
     if weights[groups - 1] < UNEVEN * weights[0] {
         return labels(first, last, groups);
     }
-    let weights: Vec<f64> = weights.into_iter().map(f64::log2).collect();
-    let even = ((last / first).log2() - weights.iter().sum::<f64>()) / groups as f64;
+    let weights: Vec<f64> = weights.into_iter().map(libm::log2).collect();
+    let even = (libm::log2(last / first) - weights.iter().sum::<f64>()) / groups as f64;
     let mut labels = vec![first];
     for weight in &weights[..groups - 1] {
-        labels.push(labels[labels.len() - 1] * (even + weight).round_ties_even().exp2());
+        labels.push(labels[labels.len() - 1] * libm::exp2((even + weight).round_ties_even()));
     }
     labels.push(last);
     labels

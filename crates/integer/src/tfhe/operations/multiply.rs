@@ -5,7 +5,7 @@ use super::carry::{resolve, split};
 use super::columns::{halve_columns, resolve_columns};
 use super::compare::{any_from, none_or_any, none_or_any_at};
 use super::negate::{Condition, negate_if};
-use super::wide::{Sums, has_room, wide_products};
+use super::wide::{Pair, Sums, has_room, pairs, wide_products};
 use crate::tfhe::record::{Linear, Recorder, Way};
 use crate::tfhe::{CONDITION, RADIX};
 
@@ -165,29 +165,19 @@ impl Rounds {
 /// Products of digits from -1 to 2, from -2 to 4, by what they count: one look-up each, and sums of
 /// five fit the circle.
 fn balanced_products(recorder: &mut Recorder, a: &[Linear], b: &[Linear]) -> Vec<Vec<Linear>> {
-    let is_square = a == b;
     let (a, b) = (balanced(recorder, a), balanced(recorder, b));
-    let len = a.len();
-    let mut columns = vec![Vec::new(); len];
-    for (i, a) in a.iter().enumerate() {
-        for (j, b) in b.iter().enumerate().take(len - i) {
-            // Of a square, products of two digits occur twice.
-            let times = match is_square {
-                true if i > j => continue,
-                true if i < j => 2,
-                _ => 1,
-            };
-            // What is known is a weight.
-            let product = match (a.value(), b.value()) {
-                (Some(a), _) => b.times(a * times),
-                (_, Some(b)) => a.times(b * times),
-                _ => recorder.look_up(&a.times(RADIX).plus(b), |x| {
-                    let high = (x + 1).div_euclid(RADIX);
-                    times * high * (x - RADIX * high)
-                }),
-            };
-            columns[i + j].push(product);
-        }
+    let mut columns = vec![Vec::new(); a.len()];
+    for Pair { a, b, column, times } in pairs(&a, &b) {
+        // What is known is a weight.
+        let product = match (a.value(), b.value()) {
+            (Some(a), _) => b.times(a * times),
+            (_, Some(b)) => a.times(b * times),
+            _ => recorder.look_up(&a.times(RADIX).plus(b), |x| {
+                let high = (x + 1).div_euclid(RADIX);
+                times * high * (x - RADIX * high)
+            }),
+        };
+        columns[column].push(product);
     }
     columns
 }

@@ -82,6 +82,27 @@ impl<'a> Product<'a> {
     }
 }
 
+/// Two digits, the column of their product, and how often it occurs there.
+pub(super) struct Pair<'a> {
+    pub a: &'a Linear,
+    pub b: &'a Linear,
+    pub column: usize,
+    pub times: i32,
+}
+
+/// The pairs of digits whose products count less than the length. Of a square, products of two
+/// digits occur twice.
+pub(super) fn pairs<'a>(a: &'a [Linear], b: &'a [Linear]) -> impl Iterator<Item = Pair<'a>> {
+    let (len, is_square) = (a.len(), a == b);
+    (0..len).flat_map(move |i| {
+        let js = if is_square { i } else { 0 }..len - i;
+        js.map(move |j| {
+            let times = if is_square && i < j { 2 } else { 1 };
+            Pair { a: &a[i], b: &b[j], column: i + j, times }
+        })
+    })
+}
+
 /// Whether the budget has room for sums that are worth their look-ups.
 pub(super) fn has_room(recorder: &Recorder) -> bool {
     [PRODUCT, DIGIT, LAST]
@@ -98,18 +119,9 @@ pub(super) fn wide_products(
     columns: usize,
     how: Sums,
 ) -> Vec<Vec<Linear>> {
-    let (len, is_square) = (a.len(), a == b);
     let mut products: Vec<Vec<Product>> = vec![Vec::new(); columns];
-    for (i, a) in a.iter().enumerate() {
-        for (j, b) in b.iter().enumerate().take(len - i) {
-            // Of a square, products of two digits occur twice.
-            let times = match is_square {
-                true if i > j => continue,
-                true if i < j => 2,
-                _ => 1,
-            };
-            products[i + j].push(Product::new(a, b, times));
-        }
+    for pair in pairs(a, b) {
+        products[pair.column].push(Product::new(pair.a, pair.b, pair.times));
     }
     let constants: Vec<i32> = products.iter().map(|of| of.iter().map(|x| x.least).sum()).collect();
     let (mut wide, mut few) = (Vec::new(), Vec::new());

@@ -167,7 +167,12 @@ impl Recorder {
     /// A function of a sum by one bootstrapping, or by none where the function is constant there
     /// or the sum is the result already.
     pub fn look_up(&mut self, x: &Linear, f: impl Fn(i32) -> i32) -> Linear {
-        let results: Values = x.values.iter().map(&f).collect();
+        self.looked_up(x, &f)
+    }
+
+    /// The same, once for all functions: a page waits for the bytes of each copy.
+    pub(super) fn looked_up(&mut self, x: &Linear, f: &dyn Fn(i32) -> i32) -> Linear {
+        let results: Values = x.values.iter().map(f).collect();
         if results.is_one() {
             return Linear::constant(results.least());
         }
@@ -185,18 +190,18 @@ impl Recorder {
     pub fn refresh(&mut self, x: &Linear) -> Linear {
         match self.norm(x) {
             0 | 1 => x.clone(),
-            _ => self.bootstrap(x, |v| v),
+            _ => self.bootstrap(x, &|v| v),
         }
     }
 
-    fn bootstrap(&mut self, x: &Linear, f: impl Fn(i32) -> i32) -> Linear {
+    fn bootstrap(&mut self, x: &Linear, f: &dyn Fn(i32) -> i32) -> Linear {
         let x = self.within_budget(x);
-        let results: Values = x.values.iter().map(&f).collect();
+        let results: Values = x.values.iter().map(f).collect();
         let x = self.few_terms(&x);
-        if let Some(known) = self.found(&x, &f) {
+        if let Some(known) = self.found(&x, f) {
             return Linear { values: results, ..known };
         }
-        let table = Table::new(x.values, &f);
+        let table = Table::new(x.values, f);
         let key = (x.terms.clone(), x.constant, Some(table.clone()));
         let before = self.nodes.len();
         let node = self.node(key, Kind::LookUp { x, table, margin: Margin::Half });
@@ -207,7 +212,7 @@ impl Recorder {
     }
 
     /// The function as a look-up of the same terms that there is, or its negative, and a constant.
-    fn found(&self, x: &Linear, f: impl Fn(i32) -> i32) -> Option<Linear> {
+    fn found(&self, x: &Linear, f: &dyn Fn(i32) -> i32) -> Option<Linear> {
         let is = |node: u32, sign: i32| {
             let Kind::LookUp { x: other, table, .. } = &self.nodes[node as usize].kind else {
                 return None;
@@ -429,13 +434,13 @@ impl Recorder {
                         }
                     }
                 }
-                Kind::LookUp { x, table, .. } => self.bootstrap(&x, |v| weight * table.result(v)),
+                Kind::LookUp { x, table, .. } => self.bootstrap(&x, &|v| weight * table.result(v)),
                 Kind::Input { values, .. } => {
                     if self.nodes[node as usize].norm > self.rules.budgets.half {
                         self.beyond = true;
                         return x;
                     }
-                    self.bootstrap(&Linear::node(node, values), |v| weight * v)
+                    self.bootstrap(&Linear::node(node, values), &|v| weight * v)
                 }
             };
             x = x.with_term(node, &better);

@@ -96,8 +96,12 @@ impl Recorder {
 
     /// A function of a sum of digits, with results from 0 on that count `step` fine steps each.
     pub fn look_up_in_steps(&mut self, x: &Linear, step: i32, f: impl Fn(i32) -> i32) -> Linear {
+        self.looked_up_in_steps(x, step, &f)
+    }
+
+    fn looked_up_in_steps(&mut self, x: &Linear, step: i32, f: &dyn Fn(i32) -> i32) -> Linear {
         if step == FINE {
-            return self.look_up(x, f);
+            return self.looked_up(x, f);
         }
         let x = self.within_budget(x);
         let places: Vec<(i32, i32)> = x.values.iter().map(|v| (FINE * v, f(v))).collect();
