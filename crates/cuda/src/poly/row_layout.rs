@@ -22,7 +22,7 @@ const GENERAL_BLOCKS: usize = 3;
 const LEAST_OPERANDS: usize = 64;
 
 /// The least log2 N at which sums that rows read under automorphisms are formed there. In smaller
-/// rings it is faster to store them (docs/experiments.md, "CKKS").
+/// rings it is faster to store them (docs/experiments.md).
 const LEAST_TURNED: u32 = 16;
 
 /// What `lower` should assume of a device with these limits, for polynomials of this degree.

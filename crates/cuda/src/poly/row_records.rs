@@ -56,7 +56,7 @@ pub(crate) fn general(
 }
 
 /// Texts that the tiles of a launch may be divided among: a launch more is cheaper than lists of
-/// steps (docs/experiments.md, "CKKS").
+/// steps (docs/experiments.md).
 const MOST_TEXTS: usize = 2;
 
 /// Makes lists of steps of the tiles with more than `most_products`, and then of those with the
