@@ -9,6 +9,7 @@
 //! | [`basis`](RnsBasis) | many words: exact CRT, conversion from one basis to another |
 //! | [`ntt`](NttTable) | negacyclic NTT: naive and fast, in the order that every device shares |
 //! | [`split_ntt`](SplitNtt) | the same transform as columns and rows, from 2^11 coefficients on |
+//! | [`fold`](ColumnPairs) | transforms of the conjugation-invariant ring, by pairs of columns |
 //! | [`automorphism`](Automorphism) | X -> X^g as a gather of evaluations |
 //! | [`limb`] | loops over limbs on the vectors of the processor |
 //! | [`fft`] | folded f64 FFT of negacyclic polynomials |
@@ -23,6 +24,7 @@ mod buffer;
 pub mod constant_time;
 mod error;
 pub mod fft;
+mod fold;
 pub mod gadget;
 pub mod limb;
 mod ntt;
@@ -38,6 +40,7 @@ pub use automorphism::{Automorphism, inverse_exponent};
 pub use basis::{BaseConversion, Formula, RnsBasis};
 pub use buffer::AlignedBuffer;
 pub use error::RingError;
+pub use fold::ColumnPairs;
 pub use ntt::{NttTable, bit_reverse, negacyclic_product_naive};
 pub use prime::{
     is_prime, largest_ntt_prime, largest_ntt_prime_pair, largest_ntt_primes, ntt_prime_pair_above,

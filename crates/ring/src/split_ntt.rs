@@ -10,6 +10,7 @@
 //! forward half changes nothing and their inverse half is the constant factor alone.
 
 use crate::fft::Simd;
+use crate::fold::{ColumnPairs, Fold};
 use crate::limb::{Ahead, Columns, ColumnsIn, ColumnsOut, RootsView, Rows, dispatch};
 use crate::{Modulus, RingError, Shoup, ntt};
 
@@ -27,6 +28,8 @@ pub struct SplitNtt {
     simd: Simd,
     roots: Roots,
     inverse_roots: Roots,
+    /// Of the conjugation-invariant ring.
+    fold: Option<Fold>,
 }
 
 /// `psi^(+-brv(i))` for i < N and the quotients of Shoup, as two arrays: entry `k` of a pass with m
@@ -45,6 +48,24 @@ impl Roots {
             values[ntt::bit_reverse(i, size.trailing_zeros())] = power;
             power = modulus.mul(power, root);
         }
+        Self::of(modulus, values)
+    }
+
+    /// Those of Y^N = psi^N, psi = `root` of order 4N: block `i` of m divides by Y^(N/m) less
+    /// psi^((N/m) e), e = 4 brv(i) + 1 with log2 m bits, and so has psi^((N/2m) e).
+    fn invariant(modulus: Modulus, size: usize, root: u32) -> Self {
+        let mut values = vec![1; size];
+        for log2_blocks in 0..size.trailing_zeros() {
+            let power = modulus.pow(root, (size as u64 / 2) >> log2_blocks);
+            for i in 0..1 << log2_blocks {
+                let e = 4 * ntt::bit_reverse(i, log2_blocks) as u64 + 1;
+                values[(1 << log2_blocks) + i] = modulus.pow(power, e);
+            }
+        }
+        Self::of(modulus, values)
+    }
+
+    fn of(modulus: Modulus, values: Vec<u32>) -> Self {
         let quotients = values.iter().map(|&value| modulus.shoup(value).quotient).collect();
         Self { values, quotients }
     }
@@ -85,7 +106,76 @@ impl SplitNtt {
             simd: Simd::detect(),
             roots: Roots::new(modulus, size, psi),
             inverse_roots: Roots::new(modulus, size, modulus.inverse(psi)),
+            fold: None,
         })
+    }
+
+    /// Tables of the conjugation-invariant ring with N = `size` coefficients f_0 + sum of f_j (Y^j
+    /// + Y^-j), modulo a prime that is 1 modulo 4N, with R = min(N, 1024). Position j of the
+    /// evaluations holds the value at Y = psi^(4 brv(j) + 1). Whole limbs and columns of limbs are
+    /// folded and unfolded; tiles of columns are so by [`SplitNtt::fold_columns`] and
+    /// [`SplitNtt::unfold_columns`].
+    ///
+    /// # Errors
+    /// [`RingError::Size`], [`RingError::NoRoots`].
+    pub fn invariant(modulus: Modulus, size: usize) -> Result<Self, RingError> {
+        Self::invariant_with_row_len(modulus, size, size.min(ROW))
+    }
+
+    /// The same with rows of another length: a power of two from 2, at most N.
+    ///
+    /// # Errors
+    /// [`RingError::Size`], [`RingError::RowLength`], [`RingError::NoRoots`].
+    pub fn invariant_with_row_len(
+        modulus: Modulus,
+        size: usize,
+        row_len: usize,
+    ) -> Result<Self, RingError> {
+        let usual = Self::with_row_len(modulus, size, row_len)?;
+        if row_len < 2 {
+            return Err(RingError::RowLength { row_len, size });
+        }
+        let (prime, order) = (modulus.value(), 2 * size);
+        let psi = ntt::primitive_root(modulus, order)
+            .ok_or(RingError::NoRoots { prime, size: order })?;
+        let unit = modulus.shoup(modulus.pow(psi, size as u64));
+        let half = modulus.mul(usual.size_inverse.value, modulus.inverse(2));
+        Ok(Self {
+            psi,
+            size_inverse: modulus.shoup(half),
+            roots: Roots::invariant(modulus, size, psi),
+            inverse_roots: Roots::invariant(modulus, size, modulus.inverse(psi)),
+            fold: Some(Fold { modulus, unit }),
+            ..usual
+        })
+    }
+
+    /// i = psi^N, which the fold of the conjugation-invariant ring multiplies by; none otherwise.
+    pub fn fold_unit(&self) -> Option<Shoup> {
+        self.fold.map(|fold| fold.unit)
+    }
+
+    /// Folds the columns of `group` of [`ColumnPairs`], which lie as C rows of W words: what comes
+    /// before [`SplitNtt::forward_column_tile`] in the conjugation-invariant ring. Nothing in the
+    /// usual one.
+    pub fn fold_columns(&self, group: usize, tile: &mut [u32]) {
+        if let Some(fold) = self.fold {
+            fold.fold(self.pairs(tile.len()), group, tile);
+        }
+    }
+
+    /// Unfolds the columns of `group`: what comes after [`SplitNtt::inverse_column_tile`] in the
+    /// conjugation-invariant ring. The halving is in [`SplitNtt::size_inverse`].
+    pub fn unfold_columns(&self, group: usize, tile: &mut [u32]) {
+        if let Some(fold) = self.fold {
+            fold.unfold(self.pairs(tile.len()), group, tile);
+        }
+    }
+
+    fn pairs(&self, words: usize) -> ColumnPairs {
+        let width = words / self.rows();
+        let pairs = ColumnPairs::new(self.rows(), self.row_len, width);
+        pairs.unwrap_or_else(|| panic!("{width} columns are no pairs of rows of {}", self.row_len))
     }
 
     /// The same on other vectors; otherwise the widest of this processor. All give the same words.
@@ -115,7 +205,8 @@ impl SplitNtt {
         self.size / self.row_len
     }
 
-    /// The primitive 2N-th root of unity: `x^((p-1)/2N)` for the least x >= 2 that gives one.
+    /// The primitive 2N-th root of unity: `x^((p-1)/2N)` for the least x >= 2 that gives one. Of the
+    /// conjugation-invariant ring a 4N-th one, whose square is that of the usual ring.
     pub fn psi(&self) -> u32 {
         self.psi
     }
@@ -132,7 +223,8 @@ impl SplitNtt {
         (&self.inverse_roots.values, &self.inverse_roots.quotients)
     }
 
-    /// `N^-1`, the factor of [`SplitNtt::inverse_columns`] for the inverse itself.
+    /// `N^-1`, the factor of [`SplitNtt::inverse_columns`] for the inverse itself. Of the
+    /// conjugation-invariant ring `(2N)^-1`, as unfolding doubles.
     pub fn size_inverse(&self) -> Shoup {
         self.size_inverse
     }
@@ -160,6 +252,9 @@ impl SplitNtt {
     /// The first half of the forward transform, of all columns of a limb.
     pub fn forward_columns(&self, limb: &mut [u32]) {
         self.check_limb(limb);
+        if let Some(fold) = self.fold {
+            fold.fold_limb(limb);
+        }
         self.forward_column_tile(limb, self.row_len);
     }
 
@@ -215,6 +310,9 @@ impl SplitNtt {
     pub fn inverse_columns(&self, limb: &mut [u32], factor: Shoup) {
         self.check_limb(limb);
         self.inverse_column_tile(limb, self.row_len, factor);
+        if let Some(fold) = self.fold {
+            fold.unfold_limb(limb);
+        }
     }
 
     /// The second half of the inverse transform of `width` columns, which lie as C rows of `width`
@@ -445,6 +543,77 @@ mod tests {
                 assert!(
                     row.iter().zip(&columns[r * len..]).all(|(&a, &b)| a == m.mul(len as u32, b))
                 );
+            }
+        }
+    }
+
+    /// By the definition: values at psi^(4 brv(j) + 1), a transform there and back, and products.
+    #[test]
+    fn the_conjugation_invariant_ring_is_transformed_by_a_fold() {
+        for (log2_size, log2_row) in [(1, 1), (3, 3), (4, 2), (6, 6), (6, 3), (7, 1)] {
+            let size = 1usize << log2_size;
+            for modulus in moduli(2 * size) {
+                let m = modulus;
+                let row_len = 1 << log2_row;
+                let ntt = SplitNtt::invariant_with_row_len(m, size, row_len).expect("1 mod 4N");
+                let usual = SplitNtt::with_row_len(m, size, row_len).expect("1 mod 2N");
+                assert_eq!(m.mul(ntt.psi(), ntt.psi()), usual.psi());
+                // f_0 + sum of f_j (Y^j + Y^-j), as words of Y^0 to Y^(2N-1).
+                let whole = |f: &[u32]| {
+                    let mut all = [f, &vec![0; size]].concat();
+                    (1..size).for_each(|j| all[2 * size - j] = m.neg(f[j]));
+                    all
+                };
+                let value = |f: &[u32], j: usize| {
+                    let e = 4 * ntt::bit_reverse(j, log2_size) as u64 + 1;
+                    let y = m.pow(ntt.psi(), e);
+                    let words = whole(f).into_iter().rev();
+                    words.fold(0, |sum, c| m.add(m.mul(sum, y), c))
+                };
+                let (f, h) = (words(m, size), words(m, size).into_iter().rev().collect::<Vec<_>>());
+                let (mut at_f, mut at_h) = (f.clone(), h.clone());
+                ntt.forward(&mut at_f);
+                ntt.forward(&mut at_h);
+                for j in 0..size {
+                    assert_eq!(at_f[j], value(&f, j), "N = {size}, place {j}");
+                }
+                let mut product: Vec<u32> =
+                    at_f.iter().zip(&at_h).map(|(&x, &y)| m.mul(x, y)).collect();
+                ntt.inverse(&mut product);
+                let naive = ntt::negacyclic_product_naive(m, &whole(&f), &whole(&h));
+                assert_eq!(product, naive[..size], "N = {size}");
+                assert_eq!(naive, whole(&product), "the ring is closed");
+                ntt.inverse(&mut at_f);
+                assert_eq!(at_f, f);
+            }
+        }
+    }
+
+    #[test]
+    fn pairs_of_columns_fold_as_the_limb_does() {
+        for modulus in moduli(1 << 9) {
+            let ntt = SplitNtt::invariant_with_row_len(modulus, 1 << 8, 1 << 5).expect("1 mod 4N");
+            let input = words(modulus, 1 << 8);
+            let (mut forward, mut back) = (input.clone(), input.clone());
+            let factor = ntt.inverse_factor(5);
+            ntt.forward_columns(&mut forward);
+            ntt.inverse_columns(&mut back, factor);
+            for width in [2, 8, 32] {
+                let pairs = ColumnPairs::new(8, 32, width).expect("it divides a row");
+                for group in 0..pairs.groups() {
+                    let cut = |limb: &[u32]| -> Vec<u32> {
+                        let at = |k: usize| k / width * 32 + pairs.column(group, k % width);
+                        (0..8 * width).map(|k| limb[at(k)]).collect()
+                    };
+                    let mut tile = cut(&input);
+                    ntt.fold_columns(group, &mut tile);
+                    ntt.forward_column_tile(&mut tile, width);
+                    assert_eq!(tile, cut(&forward), "W = {width}, group {group}");
+                    let mut tile = cut(&input);
+                    ntt.inverse_column_tile(&mut tile, width, factor);
+                    ntt.unfold_columns(group, &mut tile);
+                    assert_eq!(tile, cut(&back), "W = {width}, group {group}");
+                }
             }
         }
     }
