@@ -110,10 +110,10 @@ impl SplitNtt {
         })
     }
 
-    /// Tables of the conjugation-invariant ring with N = `size` coefficients f_0 + sum of f_j (Y^j
-    /// + Y^-j), modulo a prime that is 1 modulo 4N, with R = min(N, 1024). Position j of the
-    /// evaluations holds the value at Y = psi^(4 brv(j) + 1). Whole limbs and columns of limbs are
-    /// folded and unfolded; tiles of columns are so by [`SplitNtt::fold_columns`] and
+    /// Tables of the conjugation-invariant ring, modulo a prime that is 1 modulo 4N, with R =
+    /// min(N, 1024): N = `size` coefficients f_j, those of Y^j + Y^-j for 0 < j < N. Position j of
+    /// the evaluations holds the value at Y = psi^(4 brv(j) + 1). Columns of whole limbs are folded
+    /// and unfolded; tiles of columns by [`SplitNtt::fold_columns`] and
     /// [`SplitNtt::unfold_columns`].
     ///
     /// # Errors

@@ -43,7 +43,7 @@ pub(super) fn ring(narrow: bool) -> Arc<RingShape> {
     let mut take = |is_high: bool| if is_high { high.next() } else { low.next() };
     let primes =
         (0..MAINS + SPECIAL).filter_map(|i| take(!narrow && (i >= MAINS || i % 4 == 3))).collect();
-    Arc::new(RingShape { log2_degree: 16, primes })
+    Arc::new(RingShape::new(16, primes))
 }
 
 impl Recorder {

@@ -10,8 +10,8 @@ fn refuse(why: String) -> BackendError {
     BackendError::InvalidRequest(why)
 }
 
-/// Whether polynomials of this ring can be computed with: a degree of 2^1 to 2^17, and distinct
-/// primes between 2^19 and 2^31 that are 1 modulo 2N.
+/// Whether polynomials of this ring can be computed with: a degree of 2^1 to 2^17, and primes
+/// between 2^19 and 2^31, distinct in each ring, that are 1 modulo 2N, or 4N.
 pub(crate) fn ring(ring: &RingShape) -> Result<()> {
     if !(1..=17).contains(&ring.log2_degree) {
         return Err(refuse(format!(
@@ -23,21 +23,32 @@ pub(crate) fn ring(ring: &RingShape) -> Result<()> {
         let count = ring.primes.len();
         return Err(refuse(format!("a ring of {count} primes: it has 1 to 4096 of them")));
     }
-    let mut values: Vec<u32> = ring.primes.iter().map(|p| p.value()).collect();
-    for &p in &values {
+    if ring.invariant_from > ring.primes.len() {
+        let (from, count) = (ring.invariant_from, ring.primes.len());
+        return Err(refuse(format!(
+            "primes of the conjugation-invariant ring from place {from} on, of {count}"
+        )));
+    }
+    let values: Vec<u32> = ring.primes.iter().map(|p| p.value()).collect();
+    for (place, &p) in values.iter().enumerate() {
         if p <= 1 << 19 || p >= 1 << 31 || !is_prime(u64::from(p)) {
             return Err(refuse(format!("{p} is no prime between 2^19 and 2^31")));
         }
-        if !(p - 1).is_multiple_of(2 << ring.log2_degree) {
-            let log2 = ring.log2_degree + 1;
-            return Err(refuse(format!("prime {p} is not 1 modulo 2N = 2^{log2}")));
+        let (times, more) = if place < ring.invariant_from { (2, 1) } else { (4, 2) };
+        if !(p - 1).is_multiple_of(times << ring.log2_degree) {
+            let log2 = ring.log2_degree + more;
+            return Err(refuse(format!("prime {p} is not 1 modulo {times}N = 2^{log2}")));
         }
     }
-    values.sort_unstable();
-    match values.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(refuse(format!("prime {} occurs twice", pair[0]))),
-        None => Ok(()),
+    let (usual, invariant) = values.split_at(ring.invariant_from);
+    for part in [usual, invariant] {
+        let mut part = part.to_vec();
+        part.sort_unstable();
+        if let Some(pair) = part.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(refuse(format!("prime {} occurs twice", pair[0])));
+        }
     }
+    Ok(())
 }
 
 /// Whether `words` are the limbs of a polynomial of type `of`, all canonical.

@@ -86,6 +86,7 @@ fn operands(op: &Op) -> Vec<Value> {
         | Op::Convert { of, .. }
         | Op::Limbs(of, _)
         | Op::Automorphism(of, _)
+        | Op::View { of, .. }
         | Op::Output(of, _) => vec![*of],
         Op::Join(parts) => parts.clone(),
         Op::Sum(terms) => terms.iter().flat_map(|t| t.a.into_iter().chain(t.b)).collect(),
@@ -163,7 +164,10 @@ impl Run<'_> {
                 for (i, prime) in primes.into_iter().enumerate() {
                     let mut words = self.limb(*of, i)?.as_ref().clone();
                     let table = self.table(prime);
+                    let invariant = self.ring().is_invariant(prime);
                     match to {
+                        Domain::Evaluations if invariant => forward_invariant(&table, &mut words),
+                        Domain::Coefficients if invariant => inverse_invariant(&table, &mut words),
                         Domain::Evaluations => table.forward(&mut words),
                         Domain::Coefficients => table.inverse(&mut words),
                     }
@@ -186,8 +190,15 @@ impl Run<'_> {
                     .map(|i| self.sum(terms, i, basis.primes()[i]))
                     .collect::<Result<_, _>>()?
             }
-            Op::Automorphism(of, g) => {
-                let from = gather(self.ring().log2_degree, *g);
+            Op::Automorphism(of, _) | Op::View { of, .. } => {
+                let log2_degree = self.ring().log2_degree;
+                let from = match op {
+                    Op::View { view, .. } => {
+                        (0..1 << log2_degree).map(|j| view.source(log2_degree, j)).collect()
+                    }
+                    Op::Automorphism(_, g) => gather(log2_degree, *g),
+                    _ => unreachable!("one of both"),
+                };
                 (0..self.basis(*of).len())
                     .map(|i| {
                         let words = self.limb(*of, i)?;
@@ -288,6 +299,41 @@ fn gather(log2_degree: u32, g: u32) -> Vec<usize> {
         bit_reverse((exponent - 1) / 2, log2_degree)
     };
     (0..n).map(from).collect()
+}
+
+/// psi of order 4N, whose square is that of the table: x^((p - 1) / 4N) for the same x.
+fn root_of_psi(table: &NttTable) -> u32 {
+    let (m, n) = (table.modulus(), table.size() as u32);
+    let exponent = u64::from((m.value() - 1) / (4 * n));
+    let root = (2..m.value()).map(|x| m.pow(x, exponent));
+    let mut root = root.skip_while(|&y| m.pow(y, 2 * u64::from(n)) != m.value() - 1);
+    root.next().expect("the ring was checked")
+}
+
+/// The transform of the conjugation-invariant ring by that of the usual one: with g_0 = f_0 and g_j
+/// = f_j - i f_(N-j), the value at psi^(4 brv(j) + 1) of the sum of g_j Y^j is the value at (psi^2)^(2
+/// brv(j) + 1) of the sum of g_j psi^-j X^j.
+fn forward_invariant(table: &NttTable, words: &mut [u32]) {
+    let (m, n) = (table.modulus(), table.size());
+    let psi = root_of_psi(table);
+    let (i, back) = (m.pow(psi, n as u64), m.inverse(psi));
+    let f = words.to_vec();
+    for (j, word) in words.iter_mut().enumerate().skip(1) {
+        *word = m.mul(m.sub(f[j], m.mul(i, f[n - j])), m.pow(back, j as u64));
+    }
+    table.forward(words);
+}
+
+/// Undoes it: f_j = (g_j + i g_(N-j)) / 2.
+fn inverse_invariant(table: &NttTable, words: &mut [u32]) {
+    let (m, n) = (table.modulus(), table.size());
+    let psi = root_of_psi(table);
+    let (i, half) = (m.pow(psi, n as u64), m.inverse(2));
+    table.inverse(words);
+    let g: Vec<u32> = words.iter().zip(0..).map(|(&w, j)| m.mul(w, m.pow(psi, j))).collect();
+    for (j, word) in words.iter_mut().enumerate().skip(1) {
+        *word = m.mul(half, m.add(g[j], m.mul(i, g[n - j])));
+    }
 }
 
 /// Base conversion of coefficients x from primes d_i, of product D: with y_i = x_i (D/d_i)^-1 mod

@@ -19,7 +19,8 @@
 //!
 //! # A polynomial in memory
 //!
-//! A *limb* is a polynomial modulo one prime: N words. A polynomial over a [`Basis`] is one limb a
+//! A *limb* is a polynomial modulo one prime: N words. Primes are of one of two rings, that in X or
+//! the conjugation-invariant one ([`RingShape`]); no basis has primes of both. A polynomial over a [`Basis`] is one limb a
 //! prime, in the order of the basis. Limbs that are stored or compared are canonical, in `[0, p)`,
 //! and lie in one of three [forms](schedule::Form): coefficients, evaluations (the order of
 //! `girih_ring::NttTable`), or half transformed.
@@ -48,7 +49,7 @@ pub use loader::{Choices, Loader, PolyOptions, PolyPlan, unknown_choice};
 pub use lower::lower;
 pub use program::{
     Basis, Domain, Factor, Op, Program, ProgramBuilder, ProgramError, ResidentShape, RingShape,
-    Term, Value, ValueType,
+    Term, Value, ValueType, View,
 };
 pub use reference::run_schedule;
 pub use resident::HostPolynomials;

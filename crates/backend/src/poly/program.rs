@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::schedule;
+
 mod builder;
 mod ring;
 
@@ -11,9 +13,10 @@ pub use ring::{Basis, RingShape};
 /// How the words of a polynomial are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Domain {
-    /// Word k is the coefficient of X^k.
+    /// Word k is the coefficient of X^k, or of Y^k + Y^-k.
     Coefficients,
-    /// Word j is the value at psi^(2 brv(j) + 1), the order of `girih_ring::NttTable`.
+    /// Word j is the value at psi^(2 brv(j) + 1), the order of `girih_ring::NttTable`; in the
+    /// conjugation-invariant ring that at psi^(4 brv(j) + 1), psi of order 4N.
     Evaluations,
 }
 
@@ -96,6 +99,62 @@ impl Term {
     }
 }
 
+/// How evaluations of one ring are read as evaluations of the other, X being Y^2.
+///
+/// Word j of the conjugation-invariant ring stands for two points, y_j = psi^(4 brv(j) + 1) and 1 /
+/// y_j. Words 2k and 2k + 1 have the same square: y_2k = -y_(2k+1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum View {
+    /// From the usual ring to the conjugation-invariant one: word j is the value at y_j^2, which
+    /// is word j/2 (rounded down).
+    Lifted,
+    /// The same at y_j^-2: word N - 1 - j/2.
+    LiftedConjugate,
+    /// From the conjugation-invariant ring to the usual one: word j is the value at a square root
+    /// of the point of place j, which is word 2j for j < N/2 and word 2 (N - 1 - j) from there on.
+    Restricted,
+    /// The same at minus that root: the word after.
+    RestrictedMinus,
+}
+
+impl View {
+    /// Whether it leads to the conjugation-invariant ring.
+    pub fn lifts(self) -> bool {
+        matches!(self, Self::Lifted | Self::LiftedConjugate)
+    }
+
+    /// All four.
+    pub const ALL: [Self; 4] =
+        [Self::Lifted, Self::LiftedConjugate, Self::Restricted, Self::RestrictedMinus];
+
+    /// Its code among exponents of automorphisms, which are odd.
+    pub fn code(self) -> u32 {
+        match self {
+            Self::Lifted => schedule::LIFTED,
+            Self::LiftedConjugate => schedule::LIFTED_CONJUGATE,
+            Self::Restricted => schedule::RESTRICTED,
+            Self::RestrictedMinus => schedule::RESTRICTED_MINUS,
+        }
+    }
+
+    /// The view of a code; none of an exponent.
+    pub fn of_code(code: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|view| view.code() == code)
+    }
+
+    /// The word of 2^`log2_degree` that word j is.
+    pub fn source(self, log2_degree: u32, j: usize) -> usize {
+        let n = 1usize << log2_degree;
+        let pair = if 2 * j < n { 2 * j } else { 2 * (n - 1 - j) };
+        match self {
+            Self::Lifted => j / 2,
+            Self::LiftedConjugate => n - 1 - j / 2,
+            Self::Restricted => pair,
+            Self::RestrictedMinus => pair + 1,
+        }
+    }
+}
+
 /// One operation. Each has one meaning, on polynomials; none knows a buffer, a level or a digit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -123,6 +182,15 @@ pub enum Op {
     Sum(Vec<Term>),
     /// X -> X^g of a polynomial in evaluations, g odd and below 2N.
     Automorphism(Value, u32),
+    /// A polynomial in evaluations seen from the other ring, over the same primes there.
+    View {
+        /// What is seen.
+        of: Value,
+        /// How.
+        view: View,
+        /// The primes of the result: in order those of `of`, in the other ring.
+        to: Basis,
+    },
     /// Writes a polynomial where a call binds output `slot`; yields it, too.
     Output(Value, u16),
 }

@@ -73,7 +73,7 @@ impl Numbers {
 /// The ring that random programs of this degree are made in.
 pub fn ring(log2_degree: u32) -> Arc<RingShape> {
     let modulus = |&p| Modulus::new(p).expect("odd and below 2^31");
-    Arc::new(RingShape { log2_degree, primes: PRIMES.iter().map(modulus).collect() })
+    Arc::new(RingShape::new(log2_degree, PRIMES.iter().map(modulus).collect()))
 }
 
 /// A well-typed program of about `steps` steps, its inputs and resident polynomials, all

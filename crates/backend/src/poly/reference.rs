@@ -12,7 +12,7 @@ use super::interpret::resident_limb;
 use super::schedule::{
     ColumnTerm, ColumnTile, Form, Launch, Limb, Load, RowTerm, RowTile, Schedule, Source, Store,
 };
-use super::{Interpreted, ResidentShape, ResidentSource, RingShape, check};
+use super::{Interpreted, ResidentShape, ResidentSource, RingShape, View, check};
 use crate::{BackendError, Result};
 
 type Words = Arc<Vec<u32>>;
@@ -173,6 +173,9 @@ impl Runner<'_> {
             for store in &sum.stores {
                 let mut words = out.clone();
                 if store.automorphism != 1 {
+                    if self.ring.is_invariant(tile.prime) {
+                        return Err("an automorphism of the conjugation-invariant ring".into());
+                    }
                     self.automorphism(store.automorphism)?.apply(&out, &mut words);
                 }
                 match store.form {
@@ -211,6 +214,14 @@ impl Runner<'_> {
         let words = self.read(prime, load, false, access)?;
         match load.form {
             Form::Evaluations if load.automorphism == 1 => Ok(words),
+            Form::Evaluations if View::of_code(load.automorphism).is_some() => {
+                let view = View::of_code(load.automorphism).expect("it is one");
+                if self.ring.is_invariant(prime) != view.lifts() {
+                    return Err(format!("{view:?} leads to the other ring than prime {prime}'s"));
+                }
+                let from = |j| words[view.source(self.ring.log2_degree, j)];
+                Ok(Arc::new((0..words.len()).map(from).collect()))
+            }
             Form::Evaluations => {
                 let mut out = vec![0; words.len()];
                 self.automorphism(load.automorphism)?.apply(&words, &mut out);
@@ -227,6 +238,11 @@ impl Runner<'_> {
 
     fn columns(&mut self, tile: &ColumnTile, access: &mut Access) -> Result<(), String> {
         let mut slots: Vec<(u16, Words)> = Vec::new();
+        let primes = || tile.loads.iter().map(|l| l.0).chain(tile.sums.iter().map(|s| s.prime));
+        let invariant = |&p: &u16| self.ring.is_invariant(p);
+        if primes().any(|p| invariant(&p)) && !primes().all(|p| invariant(&p)) {
+            return Err("primes of both rings".into());
+        }
         for (prime, load) in &tile.loads {
             let mut words = self.read(*prime, load, true, access)?;
             match load.form {
@@ -333,8 +349,7 @@ impl Runner<'_> {
     }
 
     fn table(&mut self, prime: u16) -> Arc<SplitNtt> {
-        let modulus = self.ring.primes[usize::from(prime)];
-        let new = || SplitNtt::new(modulus, self.ring.degree()).expect("the ring was checked");
+        let new = || self.ring.transform(prime).expect("the ring was checked");
         self.tables.entry(prime).or_insert_with(|| Arc::new(new())).clone()
     }
 

@@ -16,6 +16,15 @@
 
 use crate::poly::{Domain, Value};
 
+/// [`View::Lifted`](super::View::Lifted) as a value of [`Load::automorphism`].
+pub const LIFTED: u32 = 0;
+/// [`View::LiftedConjugate`](super::View::LiftedConjugate).
+pub const LIFTED_CONJUGATE: u32 = 2;
+/// [`View::Restricted`](super::View::Restricted).
+pub const RESTRICTED: u32 = 4;
+/// [`View::RestrictedMinus`](super::View::RestrictedMinus).
+pub const RESTRICTED_MINUS: u32 = 6;
+
 /// How a limb lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
@@ -24,7 +33,7 @@ pub enum Form {
     /// Between the two halves of a transform, canonical: after forward columns, to be read by rows;
     /// or after inverse rows (without the factor N^-1), to be read by columns.
     Half,
-    /// Coefficients, word k that of X^k.
+    /// Coefficients, word k that of X^k, or of Y^k + Y^-k.
     Coefficients,
 }
 
@@ -73,7 +82,8 @@ pub struct Load {
     /// How it lies there. `poly_rows` transforms a [`Form::Half`] forward; `poly_columns` inversely
     /// (N^-1 included).
     pub form: Form,
-    /// X -> X^g of the evaluations, 1 for none. Only on [`Form::Evaluations`].
+    /// X -> X^g of the evaluations, 1 for none; or a view of a limb of the other ring, which is one
+    /// of the even numbers [`LIFTED`] to [`RESTRICTED_MINUS`]. Only on [`Form::Evaluations`].
     pub automorphism: u32,
 }
 
@@ -174,7 +184,12 @@ pub struct ColumnSum {
     pub stores: Vec<Store>,
 }
 
-/// A tile of `poly_columns`: the same work for every group of columns.
+/// A tile of `poly_columns`: the same work for every group of columns. All of its primes are of one
+/// ring.
+///
+/// In the conjugation-invariant ring a column is folded with another one after it is read as
+/// coefficients and before its forward transform, and unfolded after the inverse transform
+/// (`girih_ring::ColumnPairs`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ColumnTile {
     /// What fills slots 0, 1, ..., each with its prime. Half transformed or in coefficients.

@@ -74,7 +74,7 @@ impl Chain {
                 )));
             }
         }
-        let ring = Arc::new(RingShape { log2_degree: shape.log2_degree, primes });
+        let ring = Arc::new(RingShape::new(shape.log2_degree, primes));
         let levels: Vec<Basis> =
             shape.states.iter().map(|&(m, k)| ring.basis(terminal - k..terminal + m)).collect();
         let cut = |range: std::ops::Range<usize>, step: usize| -> Vec<Basis> {

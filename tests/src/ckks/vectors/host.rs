@@ -24,7 +24,7 @@ fn ring(degree: &Field<'_>, primes: &Field<'_>) -> Result<Arc<RingShape>> {
 fn ring_of(size: usize, at: &Field<'_>, primes: Vec<u32>) -> Result<Arc<RingShape>> {
     let modulus = |p| Modulus::new(p).ok_or_else(|| at.wrong(format!("{p} is no modulus")));
     let primes = primes.into_iter().map(modulus).collect::<Result<_>>()?;
-    Ok(Arc::new(RingShape { log2_degree: size.ilog2(), primes }))
+    Ok(Arc::new(RingShape::new(size.ilog2(), primes)))
 }
 
 /// Transforms, automorphisms and the product with X^(N/2).

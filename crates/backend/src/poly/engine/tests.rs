@@ -204,7 +204,7 @@ fn words_and_residents_that_do_not_fit_are_refused() {
     let mut words = [0; 8];
     engine.read(buffer.place(0), &mut words).unwrap();
     assert_eq!(words, [1; 8]);
-    let narrow = Arc::new(RingShape { log2_degree: 4, primes: ring.primes.clone() });
+    let narrow = Arc::new(RingShape::new(4, ring.primes.clone()));
     let error = why(engine.prepare(&doubled(&narrow), &[]));
     assert!(error.contains("degree 2^4 and 12 primes"), "{error}");
     let plan = PolyPlan { most_row_slots: 1, ..PolyPlan::default() };
@@ -233,7 +233,7 @@ fn rings_and_devices_that_cannot_are_refused() {
     let good = ring(4);
     let with = |log2_degree, primes: &[u32]| {
         let modulus = |&p: &u32| girih_ring::Modulus::new(p).unwrap();
-        Arc::new(RingShape { log2_degree, primes: primes.iter().map(modulus).collect() })
+        Arc::new(RingShape::new(log2_degree, primes.iter().map(modulus).collect()))
     };
     let p = good.primes[0].value();
     for (ring, reason) in [

@@ -6,7 +6,7 @@ use crate::poly::{HostPolynomials, ProgramBuilder};
 fn ring(log2_degree: u32) -> Arc<RingShape> {
     let values = [1073479681, 998244353, 30539777, 2147352577, 2146959361];
     let primes = values.iter().map(|&p| Modulus::new(p).unwrap()).collect();
-    Arc::new(RingShape { log2_degree, primes })
+    Arc::new(RingShape::new(log2_degree, primes))
 }
 
 /// Words below `p` that differ from call to call.

@@ -17,19 +17,22 @@ pub(super) fn launch(
     graph: &Graph,
     placed: &Placed,
     plan: &PolyPlan,
-    level: u32,
+    (level, invariant_from): (u32, usize),
     nodes: &[Id],
 ) -> Launch {
     let phase = Phase { graph, placed, level };
     // Outputs by the conversions that they rest on, so that none is made in two tiles where one has
     // room; those at the end of the longest chains first: what their tiles compute on the way is
     // stored by them.
-    let mut groups: BTreeMap<(std::cmp::Reverse<usize>, Vec<u32>), Vec<Id>> = BTreeMap::new();
+    // No tile has primes of both rings.
+    type Key = (std::cmp::Reverse<usize>, Vec<u32>, bool);
+    let mut groups: BTreeMap<Key, Vec<Id>> = BTreeMap::new();
     for &id in nodes.iter().filter(|&&id| phase.stores(id).next().is_some()) {
         let conversions = phase.conversions(id);
         let depth = conversions.iter().map(|&c| phase.depth(c)).max().unwrap_or(0);
         let all = phase.all_conversions(conversions);
-        groups.entry((std::cmp::Reverse(depth), all)).or_default().push(id);
+        let invariant = usize::from(graph.prime(id)) >= invariant_from;
+        groups.entry((std::cmp::Reverse(depth), all, invariant)).or_default().push(id);
     }
     // What a launch with few groups divides each into, so that there are tiles enough.
     let wanted = plan.least_column_tiles / groups.len().max(1);

@@ -85,6 +85,16 @@ fn expand_op(
         Op::Automorphism(of, g) => {
             primes.iter().map(|&p| graph.automorphism(limb(of, p), *g)).collect()
         }
+        Op::View { of, view, .. } => {
+            let from = program.type_of(*of).basis.primes();
+            let mut limbs = Vec::with_capacity(primes.len());
+            for (&source, &p) in from.iter().zip(primes) {
+                let a = Some(graph.automorphism(limb(of, source), view.code()));
+                let seen = Node::Sum(vec![Term { factor: [1; 2], a, b: None }]);
+                limbs.push(Ref::plain(graph.add(seen, p)));
+            }
+            limbs
+        }
         Op::Transform(of, Domain::Evaluations) => {
             primes.iter().map(|&p| graph.forward(limb(of, p).node, p)).collect()
         }

@@ -114,8 +114,21 @@ impl Graph {
         self.levels[id as usize]
     }
 
-    /// X -> X^g of `of`.
-    pub fn automorphism(&self, of: Ref, g: u32) -> Ref {
+    /// X -> X^g of `of`, or a view of it ([`schedule`](crate::poly::schedule)). Only a sum's term
+    /// may be a view, alone or in a product, and a view is of a limb as it lies in memory.
+    pub fn automorphism(&mut self, of: Ref, g: u32) -> Ref {
+        if g == 1 || of.g == 1 {
+            return Ref { node: of.node, g: if g == 1 { of.g } else { g } };
+        }
+        if g.is_multiple_of(2) || of.g.is_multiple_of(2) {
+            let whole = Node::Sum(vec![Term { factor: [1; 2], a: Some(of), b: None }]);
+            return Ref { node: self.add(whole, self.prime(of.node)), g };
+        }
+        self.moved(of, g)
+    }
+
+    /// X -> X^g of what is under an automorphism, and no view.
+    pub fn moved(&self, of: Ref, g: u32) -> Ref {
         let product = u64::from(of.g) * u64::from(g) % u64::from(self.order);
         Ref { node: of.node, g: product as u32 }
     }
@@ -148,7 +161,9 @@ impl Graph {
 
     /// The sum of `terms`; a single one that is a node itself is that node.
     pub fn sum(&mut self, terms: Vec<Term>, prime: u16) -> Ref {
-        if let [Term { factor: [1, 1], a: Some(a), b: None }] = terms[..] {
+        if let [Term { factor: [1, 1], a: Some(a), b: None }] = terms[..]
+            && !a.g.is_multiple_of(2)
+        {
             return a;
         }
         // Too many half transforms for one tile: the costliest operands go through memory.

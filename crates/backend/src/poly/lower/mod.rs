@@ -67,7 +67,8 @@ pub fn lower(program: &Program, plan: &PolyPlan, keep: &[Value]) -> Result<Sched
             schedule.launches.push(rows::launch(&graph, &placed, plan, level, rows));
         }
         if columns.iter().any(|&id| stores(&placed, id, level + 1)) {
-            schedule.launches.push(columns::launch(&graph, &placed, plan, level + 1, columns));
+            let at = (level + 1, program.ring().invariant_from);
+            schedule.launches.push(columns::launch(&graph, &placed, plan, at, columns));
         }
     }
     schedule.kept = keep.iter().copied().zip(placed.kept).collect();

@@ -241,7 +241,7 @@ impl Placer<'_> {
             .collect();
         let has_plain = self.placed.stores[id as usize].iter().any(|s| is_whole(s, 1));
         match missing[..] {
-            [g] if !plain_later && !has_plain => {
+            [g] if !plain_later && !has_plain && !g.is_multiple_of(2) => {
                 self.store(id, level, Form::Evaluations, g, None);
             }
             [] if !plain_later => {}

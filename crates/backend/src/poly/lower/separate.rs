@@ -103,6 +103,16 @@ impl Maker<'_> {
                 self.launches.push(Launch::Pointwise(tiles));
                 to
             }
+            Op::View { of: value, view, .. } => {
+                let to = self.allocate(primes.len());
+                let sources = self.values[value.index()].iter();
+                let tile = |((&p, &to), &from): ((&u16, &Limb), &Limb)| {
+                    copy_row(p, Vec::new(), stream(from, view.code()), to, Form::Evaluations)
+                };
+                let tiles = primes.iter().zip(&to).zip(sources).map(tile).collect();
+                self.launches.push(Launch::Pointwise(tiles));
+                to
+            }
             Op::Transform(value, domain) => self.transform(*value, *domain, primes),
             Op::Convert { of, corrected, .. } => {
                 let to = self.allocate(primes.len());

@@ -25,22 +25,22 @@ pub(super) fn turn(old: &Graph, demands: &mut [Demand], most_halves: u32) -> Gra
         let prime = old.prime(id);
         let plain = |id: Id| made[id as usize].node;
         // The image of a sum that is formed under its automorphism is that sum.
-        let of = |graph: &Graph, of: Ref| match images.contains_key(&of.node) {
+        let of = |graph: &mut Graph, of: Ref| match images.contains_key(&of.node) {
             true => made[of.node as usize],
             false => graph.automorphism(made[of.node as usize], of.g),
         };
         let new = match node {
             Node::Sum(terms) => {
                 let own = images.get(&id).copied();
-                let term = |t: &Term| {
-                    let operand = |r: Ref| match own {
-                        Some(g) => graph.automorphism(of(&graph, r), g),
-                        None => of(&graph, r),
+                let mut term = |t: &Term| {
+                    let mut operand = |r: Ref| {
+                        let r = of(&mut graph, r);
+                        own.map_or(r, |g| graph.automorphism(r, g))
                     };
                     let factor = own.map_or(t.factor, |g| turned_factor(t.factor, g));
-                    Term { factor, a: t.a.map(operand), b: t.b.map(operand) }
+                    Term { factor, a: t.a.map(&mut operand), b: t.b.map(&mut operand) }
                 };
-                let terms = terms.iter().map(term).collect();
+                let terms = terms.iter().map(&mut term).collect();
                 let sum = graph.sum(terms, prime);
                 if own.is_some() {
                     graph.turned.insert(sum.node);
@@ -49,7 +49,7 @@ pub(super) fn turn(old: &Graph, demands: &mut [Demand], most_halves: u32) -> Gra
             }
             Node::Forward(of) => graph.forward(plain(*of), prime),
             Node::Inverse(r) => {
-                let r = of(&graph, *r);
+                let r = of(&mut graph, *r);
                 Ref::plain(graph.inverse(r, prime))
             }
             Node::Combine(terms) => {
@@ -87,7 +87,8 @@ fn images(graph: &Graph, demands: &[Demand]) -> BTreeMap<Id, u32> {
         match node {
             Node::Sum(terms) => {
                 for of in terms.iter().flat_map(Term::refs) {
-                    if of.g == 1 || *images.entry(of.node).or_insert(of.g) != of.g {
+                    let view = of.g.is_multiple_of(2);
+                    if of.g == 1 || view || *images.entry(of.node).or_insert(of.g) != of.g {
                         refused.insert(of.node);
                     }
                 }
@@ -98,7 +99,8 @@ fn images(graph: &Graph, demands: &[Demand]) -> BTreeMap<Id, u32> {
     }
     let is_formed = |id: Id| {
         let Node::Sum(terms) = graph.node(id) else { return false };
-        let is_plain = |r: Ref| r.g == 1 || matches!(graph.node(r.node), Node::Stored(_));
+        let is_stored = |r: Ref| matches!(graph.node(r.node), Node::Stored(_));
+        let is_plain = |r: Ref| r.g == 1 || (!r.g.is_multiple_of(2) && is_stored(r));
         terms.iter().any(|t| t.b.is_some()) && terms.iter().flat_map(Term::refs).all(is_plain)
     };
     images.retain(|&id, _| !refused.contains(&id) && is_formed(id));
@@ -114,7 +116,7 @@ fn worthwhile(graph: &Graph, mut images: BTreeMap<Id, u32>) -> BTreeMap<Id, u32>
         let refs = terms.iter().flat_map(Term::refs);
         let moving =
             refs.filter(|r| !matches!(graph.node(r.node), Node::Stored(Limb::Resident { .. })));
-        moving.map(|r| graph.automorphism(r, g)).collect()
+        moving.map(|r| graph.moved(r, g)).collect()
     };
     let mut readers: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
     for (&id, &g) in &images {

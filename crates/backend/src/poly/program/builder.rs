@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Basis, Domain, Factor, Op, Program, ProgramError, ResidentShape, RingShape, Term, Value,
-    ValueType,
+    ValueType, View,
 };
 
 /// Records a [`Program`], checking each operation's types. Equal operations are recorded once.
@@ -46,7 +46,7 @@ impl ProgramBuilder {
     /// Declares the next input; slots count from 0.
     ///
     /// # Errors
-    /// For a prime that the ring does not have.
+    /// For a prime that the ring does not have, and primes of both rings.
     pub fn input(&mut self, basis: Basis, domain: Domain) -> Result<Value, ProgramError> {
         self.known("input", &basis)?;
         let slot = self.program.inputs.len() as u16;
@@ -98,6 +98,9 @@ impl ProgramBuilder {
     ) -> Result<Value, ProgramError> {
         self.known("convert", &to)?;
         let from = self.type_of(of);
+        if self.is_invariant(&from.basis) != self.is_invariant(&to) && !to.is_empty() {
+            return Err(self.error("convert", "from one ring to primes of the other".into()));
+        }
         if from.domain != Domain::Coefficients || from.basis.is_empty() {
             return Err(self.error("convert", "needs coefficients over at least one prime".into()));
         }
@@ -145,6 +148,9 @@ impl ProgramBuilder {
             let of = self.type_of(part);
             if of.domain != domain {
                 return Err(self.error("join", "parts in coefficients and in evaluations".into()));
+            }
+            if self.is_invariant(&of.basis) != self.is_invariant(self.basis(first)) {
+                return Err(self.error("join", "parts of both rings".into()));
             }
             let both = basis.intersection(&of.basis);
             if !both.is_empty() {
@@ -200,6 +206,12 @@ impl ProgramBuilder {
         if of.domain != Domain::Evaluations {
             return Err(self.error("automorphism", "needs evaluations".into()));
         }
+        if self.is_invariant(&of.basis) {
+            return Err(self.error(
+                "automorphism",
+                "X -> X^g of a polynomial of the conjugation-invariant ring".into(),
+            ));
+        }
         if g.is_multiple_of(2) || u64::from(g) >= 2 << self.program.ring.log2_degree {
             return Err(self.error(
                 "automorphism",
@@ -207,6 +219,32 @@ impl ProgramBuilder {
             ));
         }
         Ok(if g == 1 { value } else { self.push(Op::Automorphism(value, g), of) })
+    }
+
+    /// `value`, which is in evaluations, seen from the other ring, over the primes `to` there.
+    ///
+    /// # Errors
+    /// When it is not in evaluations, or `to` are not the same primes in the other ring.
+    pub fn view(&mut self, value: Value, view: View, to: Basis) -> Result<Value, ProgramError> {
+        self.known("view", &to)?;
+        let from = self.type_of(value).clone();
+        if from.domain != Domain::Evaluations {
+            return Err(self.error("view", "needs evaluations".into()));
+        }
+        if self.is_invariant(&to) != view.lifts() || self.is_invariant(&from.basis) == view.lifts()
+        {
+            return Err(self.error("view", format!("{view:?} does not lead between these rings")));
+        }
+        let primes = &self.program.ring.primes;
+        let of = |basis: &Basis| -> Vec<u32> {
+            basis.primes().iter().map(|&p| primes[usize::from(p)].value()).collect()
+        };
+        let (have, wanted) = (of(&from.basis), of(&to));
+        if have != wanted {
+            return Err(self.error("view", format!("primes {have:?} as {wanted:?}")));
+        }
+        let of = ValueType { basis: to.clone(), domain: Domain::Evaluations };
+        Ok(self.push(Op::View { of: value, view, to }, of))
     }
 
     /// Declares the next output; slots count from 0.
@@ -250,8 +288,23 @@ impl ProgramBuilder {
                 op,
                 format!("prime {last} of a ring of {}", self.program.ring.primes.len()),
             )),
-            _ => Ok(()),
+            last => match basis.primes().first() {
+                Some(&first) if last.is_some_and(|&last| self.differ(first, last)) => {
+                    Err(self.error(op, "primes of both rings in one basis".into()))
+                }
+                _ => Ok(()),
+            },
         }
+    }
+
+    /// Whether two primes are of different rings.
+    fn differ(&self, a: u16, b: u16) -> bool {
+        self.program.ring.is_invariant(a) != self.program.ring.is_invariant(b)
+    }
+
+    /// Whether a basis is of the conjugation-invariant ring.
+    fn is_invariant(&self, basis: &Basis) -> bool {
+        basis.primes().first().is_some_and(|&p| self.program.ring.is_invariant(p))
     }
 
     fn error(&self, op: &'static str, why: String) -> ProgramError {

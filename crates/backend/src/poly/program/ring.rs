@@ -2,31 +2,65 @@
 
 use std::sync::Arc;
 
-use girih_ring::Modulus;
+use girih_ring::{Modulus, RingError, SplitNtt};
 
-/// The ring of a program: its degree and every prime that its polynomials may use.
+/// The rings of a program: their degree and every prime that their polynomials may use.
+///
+/// Limbs modulo most primes are polynomials in X with X^N = -1. Those modulo the last primes may be
+/// of the *conjugation-invariant ring* (Kim and Song 2018): f_0 + sum of f_j (Y^j + Y^-j), 0 < j <
+/// N, with Y^(2N) = -1. Such a polynomial has N coefficients, too, and N real slots. With X = Y^2
+/// both are parts of one ring of degree 2N, and a [`View`](super::View) leads from one to the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RingShape {
     /// log2 of the degree N, from 1 to 17.
     pub log2_degree: u32,
-    /// Distinct primes between 2^19 and 2^31, each 1 modulo 2N. A prime is named by its place in
-    /// this list.
+    /// Primes between 2^19 and 2^31, each 1 modulo 2N. A prime is named by its place in this list.
     pub primes: Vec<Modulus>,
+    /// From this place on primes are of the conjugation-invariant ring, and 1 modulo 4N. Below and
+    /// from it on they are distinct; a prime may be one of either part.
+    pub invariant_from: usize,
 }
 
-/// As its degree and the values of its primes: what measured plans are stored under.
+/// As its degree and the values of its primes: what measured plans are stored under. Where there
+/// are primes of the conjugation-invariant ring, where they begin.
 impl serde::Serialize for RingShape {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut fields = serializer.serialize_struct("RingShape", 2)?;
+        let both = self.invariant_from < self.primes.len();
+        let mut fields = serializer.serialize_struct("RingShape", 2 + usize::from(both))?;
         fields.serialize_field("log2_degree", &self.log2_degree)?;
         let primes: Vec<u32> = self.primes.iter().map(|p| p.value()).collect();
         fields.serialize_field("primes", &primes)?;
+        if both {
+            fields.serialize_field("invariant_from", &self.invariant_from)?;
+        }
         fields.end()
     }
 }
 
 impl RingShape {
+    /// The ring of degree 2^`log2_degree` with these primes, none of the conjugation-invariant one.
+    pub fn new(log2_degree: u32, primes: Vec<Modulus>) -> Self {
+        Self { log2_degree, invariant_from: primes.len(), primes }
+    }
+
+    /// Whether limbs modulo prime number `prime` are of the conjugation-invariant ring.
+    pub fn is_invariant(&self, prime: u16) -> bool {
+        usize::from(prime) >= self.invariant_from
+    }
+
+    /// The transform of limbs modulo prime number `prime`.
+    ///
+    /// # Errors
+    /// For a prime that is not 1 modulo 2N, or 4N in the conjugation-invariant ring.
+    pub fn transform(&self, prime: u16) -> Result<SplitNtt, RingError> {
+        let modulus = self.primes[usize::from(prime)];
+        match self.is_invariant(prime) {
+            true => SplitNtt::invariant(modulus, self.degree()),
+            false => SplitNtt::new(modulus, self.degree()),
+        }
+    }
+
     /// N, the words of a limb.
     pub fn degree(&self) -> usize {
         1 << self.log2_degree

@@ -31,7 +31,7 @@ impl Recorder {
     /// Nine primes, three of them special, three to a digit.
     fn new() -> Self {
         let whole = ring(4);
-        let ring = Arc::new(RingShape { log2_degree: 4, primes: whole.primes[..9].to_vec() });
+        let ring = Arc::new(RingShape::new(4, whole.primes[..9].to_vec()));
         Self {
             builder: ProgramBuilder::new(ring.clone()),
             special: ring.basis(6..9),
