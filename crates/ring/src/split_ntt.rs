@@ -136,8 +136,8 @@ impl SplitNtt {
             return Err(RingError::RowLength { row_len, size });
         }
         let (prime, order) = (modulus.value(), 2 * size);
-        let psi = ntt::primitive_root(modulus, order)
-            .ok_or(RingError::NoRoots { prime, size: order })?;
+        let psi =
+            ntt::primitive_root(modulus, order).ok_or(RingError::NoRoots { prime, size: order })?;
         let unit = modulus.shoup(modulus.pow(psi, size as u64));
         let half = modulus.mul(usual.size_inverse.value, modulus.inverse(2));
         Ok(Self {

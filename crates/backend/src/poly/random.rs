@@ -6,7 +6,7 @@ use girih_ring::Modulus;
 
 use super::{
     Basis, Domain, Factor, HostPolynomials, Program, ProgramBuilder, ResidentShape, RingShape,
-    Term, Value,
+    Term, Value, View,
 };
 use crate::device::SplitMix64;
 
@@ -80,7 +80,24 @@ pub fn ring(log2_degree: u32) -> Arc<RingShape> {
 /// determined by `seed`. A step is one operation, or several that schemes record together: raising
 /// limbs to more primes, dividing by some primes, products with resident polynomials.
 pub fn random_program(log2_degree: u32, steps: usize, seed: u64) -> RandomProgram {
-    let ring = ring(log2_degree);
+    random_program_over(ring(log2_degree), steps, seed)
+}
+
+/// The same primes twice, those that are 1 modulo 4N, for programs in both rings.
+pub fn both_rings(log2_degree: u32) -> Arc<RingShape> {
+    let usual = ring(log2_degree);
+    let fits = |p: &&Modulus| (p.value() - 1).is_multiple_of(4 << log2_degree);
+    let again: Vec<Modulus> = usual.primes.iter().filter(fits).copied().collect();
+    let invariant_from = usual.primes.len();
+    Arc::new(RingShape {
+        primes: [usual.primes.as_slice(), &again].concat(),
+        invariant_from,
+        ..*usual
+    })
+}
+
+/// [`random_program`] over some ring, with views where it has primes of both.
+pub fn random_program_over(ring: Arc<RingShape>, steps: usize, seed: u64) -> RandomProgram {
     let mut maker = Maker {
         numbers: Numbers::new(seed),
         builder: ProgramBuilder::new(ring.clone()),
@@ -124,15 +141,29 @@ struct Maker {
 }
 
 impl Maker {
-    /// One to five primes that lie side by side.
-    fn basis(&mut self) -> Basis {
-        let count = 1 + self.numbers.below(5);
-        let first = self.numbers.below(self.ring.primes.len() - count + 1);
+    /// One to five primes that lie side by side, all of one of the rings.
+    fn basis_of_ring(&mut self, invariant: bool) -> Basis {
+        let (from, all) = (self.ring.invariant_from, self.ring.primes.len());
+        let (start, len) = if invariant { (from, all - from) } else { (0, from) };
+        let count = (1 + self.numbers.below(5)).min(len);
+        let first = start + self.numbers.below(len - count + 1);
         self.ring.basis(first..first + count)
     }
 
+    /// The same, of the ring of a basis.
+    fn basis_beside(&mut self, other: &Basis) -> Basis {
+        let invariant = self.is_invariant(other);
+        self.basis_of_ring(invariant)
+    }
+
+    fn is_invariant(&self, basis: &Basis) -> bool {
+        self.ring.is_invariant(basis.primes()[0])
+    }
+
     fn input(&mut self) {
-        let basis = self.basis();
+        let both = self.ring.invariant_from < self.ring.primes.len();
+        let invariant = both && self.numbers.once_in(2);
+        let basis = self.basis_of_ring(invariant);
         let domain =
             if self.numbers.once_in(4) { Domain::Coefficients } else { Domain::Evaluations };
         self.inputs.push(self.numbers.limbs(&self.ring, &basis, self.ring.degree()));
@@ -225,26 +256,30 @@ impl Maker {
                 self.builder.transform(value, domain)
             }
             4 => {
-                let (of, to) = (self.any_coefficients(), self.basis());
+                let of = self.any_coefficients();
+                let from = self.basis_of(of);
+                let to = self.basis_beside(&from);
                 let corrected = self.numbers.once_in(2);
                 self.builder.convert(of, to, corrected).expect("coefficients")
             }
             5 => {
-                let (value, basis) = (self.any(), self.basis());
-                let common = self.basis_of(value).intersection(&basis);
+                let value = self.any();
+                let have = self.basis_of(value);
+                let common = have.intersection(&self.basis_beside(&have));
                 if common.is_empty() {
                     return;
                 }
                 self.builder.limbs(value, common).expect("limbs that it has")
             }
             6 => {
-                let (value, basis) = (self.any(), self.basis());
+                let value = self.any();
+                let have = self.basis_of(value);
+                let basis = self.basis_beside(&have);
                 self.onto(value, &basis)
             }
             7 => {
                 let value = self.any_evaluations();
-                let g = 2 * self.numbers.below(self.ring.degree()) as u32 + 1;
-                self.builder.automorphism(value, g).expect("evaluations, an odd exponent")
+                self.moved(value)
             }
             8 | 9 => self.divide(),
             10 => self.raised_product(),
@@ -275,9 +310,45 @@ impl Maker {
 
     /// Some value on `basis`.
     fn fitting(&mut self, basis: &Basis, domain: Domain) -> Value {
-        let value = self.any();
+        let mut value = self.any();
+        if self.is_invariant(&self.basis_of(value)) != self.is_invariant(basis) {
+            value = self
+                .values
+                .iter()
+                .copied()
+                .rev()
+                .find(|&other| self.is_invariant(&self.basis_of(other)) == self.is_invariant(basis))
+                .expect("what this is to fit");
+        }
         let value = self.builder.transform(value, domain);
         self.onto(value, basis)
+    }
+
+    /// Evaluations under some automorphism, or seen from the other ring where there is one.
+    fn moved(&mut self, value: Value) -> Value {
+        let basis = self.basis_of(value);
+        let value_of = |p: &u16| self.ring.primes[usize::from(*p)];
+        let invariant = self.is_invariant(&basis);
+        let there = |p: &u16| {
+            let other =
+                |&q: &u16| self.ring.is_invariant(q) != invariant && value_of(&q) == value_of(p);
+            (0..self.ring.primes.len() as u16).find(other)
+        };
+        let pairs: Vec<(u16, u16)> =
+            basis.primes().iter().filter_map(|p| Some((*p, there(p)?))).collect();
+        if !pairs.is_empty() && (invariant || self.numbers.once_in(2)) {
+            let minus = self.numbers.once_in(2);
+            let view = View::ALL[2 * usize::from(invariant) + usize::from(minus)];
+            let from = Basis::new(pairs.iter().map(|&(p, _)| p));
+            let own = self.builder.limbs(value, from).expect("its own limbs");
+            let to = Basis::new(pairs.iter().map(|&(_, q)| q));
+            return self.builder.view(own, view, to).expect("the same primes");
+        }
+        if invariant {
+            return value;
+        }
+        let g = 2 * self.numbers.below(self.ring.degree()) as u32 + 1;
+        self.builder.automorphism(value, g).expect("evaluations, an odd exponent")
     }
 
     /// round(x / S), or nearly, on other primes: S are some of its own.
@@ -294,7 +365,7 @@ impl Maker {
             self.builder.sum(vec![Term::scaled(factor, x_dropped)]).expect("one term")
         };
         let scaled = self.builder.transform(scaled, Domain::Coefficients);
-        let to = if kept.is_empty() { self.basis() } else { kept.clone() };
+        let to = if kept.is_empty() { self.basis_beside(&basis) } else { kept.clone() };
         let corrected = !self.numbers.once_in(4);
         let rest = self.builder.convert(scaled, to.clone(), corrected).expect("coefficients");
         let rest = self.builder.transform(rest, Domain::Evaluations);
@@ -312,7 +383,7 @@ impl Maker {
     fn raised_product(&mut self) -> Value {
         let x = self.any_evaluations();
         let basis = self.basis_of(x);
-        let whole = basis.union(&self.basis());
+        let whole = basis.union(&self.basis_beside(&basis));
         let length = 1 + self.numbers.below(3);
         let mut raised = Vec::new();
         for group in basis.primes().chunks(length) {
@@ -337,9 +408,8 @@ impl Maker {
             let sum = self.builder.sum(terms).expect("operands on one basis");
             self.values.push(sum);
         }
-        let g = 2 * self.numbers.below(self.ring.degree()) as u32 + 1;
         let sum = self.any_evaluations();
-        self.builder.automorphism(sum, g).expect("evaluations, an odd exponent")
+        self.moved(sum)
     }
 
     /// The three products of two pairs.

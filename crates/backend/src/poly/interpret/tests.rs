@@ -1,7 +1,7 @@
 use girih_ring::{BaseConversion, Formula, RnsBasis, negacyclic_product_naive};
 
 use super::*;
-use crate::poly::{HostPolynomials, ProgramBuilder};
+use crate::poly::{HostPolynomials, ProgramBuilder, View};
 
 fn ring(log2_degree: u32) -> Arc<RingShape> {
     let values = [1073479681, 998244353, 30539777, 2147352577, 2146959361];
@@ -57,6 +57,88 @@ fn products_are_negacyclic_and_automorphisms_substitute() {
         }
         assert_eq!(part(&out.outputs[1]), substituted);
     }
+}
+
+/// In the ring of degree 2N, as integers modulo p: a polynomial u(Y^2) + Y v(Y^2) times an invariant
+/// one, plus its conjugate, is invariant; an invariant one times such a polynomial, its even part
+/// doubled, is of the usual ring. Views compute both.
+#[test]
+fn views_are_those_of_the_ring_that_holds_both() {
+    let usual = ring(4);
+    let n = usual.degree();
+    let modulus = usual.primes[1];
+    let ring =
+        Arc::new(RingShape { log2_degree: 4, primes: vec![modulus, modulus], invariant_from: 1 });
+    let (x, y) = (ring.basis(0..1), ring.basis(1..2));
+    let inputs: Vec<Vec<u32>> = (0..3).map(|i| words(modulus.value(), n, 10 + i)).collect();
+    // Y and 1/Y at the points of either ring, by their places.
+    let psi = ring.transform(1).unwrap().psi();
+    let power = |e: i64| modulus.pow(psi, e.rem_euclid(4 * n as i64) as u64);
+    let point = |j: usize| 4 * bit_reverse(j, 4) as i64 + 1;
+    let resident = |basis: &Basis, of: &dyn Fn(usize) -> u32| {
+        let shape = ResidentShape { basis: basis.clone(), log2_run: 0 };
+        (shape, (0..n).map(of).collect::<Vec<u32>>())
+    };
+    // A square root of the point of place j.
+    let root = |j: usize| if j < n / 2 { point(2 * j) } else { -point(2 * (n - 1 - j)) };
+    let residents = HostPolynomials::new(
+        &ring,
+        vec![
+            resident(&y, &|j| power(point(j))),
+            resident(&y, &|j| power(-point(j))),
+            resident(&x, &|j| power(root(j))),
+        ],
+    )
+    .unwrap();
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let [u, v] = [(), ()].map(|()| builder.input(x.clone(), Domain::Coefficients).unwrap());
+    let w = builder.input(y.clone(), Domain::Coefficients).unwrap();
+    let [u, v, w] = [u, v, w].map(|value| builder.transform(value, Domain::Evaluations));
+    let at = residents.shapes().into_iter().map(|shape| builder.resident(shape).unwrap());
+    let at: Vec<Value> = at.collect();
+    let mut sides = Vec::new();
+    for (view, at) in [(View::Lifted, at[0]), (View::LiftedConjugate, at[1])] {
+        let lifted = [u, v].map(|value| builder.view(value, view, y.clone()).unwrap());
+        sides.push(Term::plus(lifted[0]));
+        sides.push(Term::product(lifted[1], at));
+    }
+    let trace = builder.sum(sides).unwrap();
+    let there = builder.sum(vec![Term::product(trace, w)]).unwrap();
+    let [plus, minus] = [View::Restricted, View::RestrictedMinus]
+        .map(|view| builder.view(w, view, x.clone()).unwrap());
+    let odd = builder.sum(vec![Term::product(plus, at[2])]).unwrap();
+    let other = builder.sum(vec![Term::product(minus, at[2])]).unwrap();
+    let odd = builder.sum(vec![Term::plus(odd), Term::minus(other)]).unwrap();
+    let back = builder
+        .sum(vec![
+            Term::product(plus, u),
+            Term::product(minus, u),
+            Term::product(odd, v),
+        ])
+        .unwrap();
+    for value in [there, back] {
+        let value = builder.transform(value, Domain::Coefficients);
+        builder.output(value);
+    }
+    let out = interpret(&builder.finish(), &residents, &inputs, &[]).unwrap();
+
+    let mut uv = vec![0; 2 * n];
+    for j in 0..n {
+        (uv[2 * j], uv[2 * j + 1]) = (inputs[0][j], inputs[1][j]);
+    }
+    let conjugate = |f: &[u32]| -> Vec<u32> {
+        let of = |j: usize| if j == 0 { f[0] } else { modulus.neg(f[2 * n - j]) };
+        (0..2 * n).map(of).collect()
+    };
+    let mut whole = [inputs[2].clone(), vec![0; n]].concat();
+    (1..n).for_each(|j| whole[2 * n - j] = modulus.neg(inputs[2][j]));
+    assert_eq!(conjugate(&whole), whole);
+    let trace: Vec<u32> = uv.iter().zip(conjugate(&uv)).map(|(&a, b)| modulus.add(a, b)).collect();
+    let product = negacyclic_product_naive(modulus, &trace, &whole);
+    assert_eq!(out.outputs[0], product[..n]);
+    let product = negacyclic_product_naive(modulus, &uv, &whole);
+    let even: Vec<u32> = (0..n).map(|j| modulus.mul(2, product[2 * j])).collect();
+    assert_eq!(out.outputs[1], even);
 }
 
 #[test]

@@ -191,7 +191,11 @@ impl Pass<'_> {
         if inverse && (evaluations.is_empty() || self.sum_level(evaluations.iter()) < column) {
             if !evaluations.is_empty() {
                 let (factor, of) = match evaluations[..] {
-                    [Term { factor: [f, h], a: Some(a), b: None }] if f == h => (f, a),
+                    [Term { factor: [f, h], a: Some(a), b: None }]
+                        if f == h && !a.g.is_multiple_of(2) =>
+                    {
+                        (f, a)
+                    }
                     _ => (1, self.graph.sum(evaluations, prime)),
                 };
                 let of = self.graph.inverse(of, prime);
