@@ -47,6 +47,18 @@ impl ColumnPairs {
         }
     }
 
+    /// Columns side by side that are slots side by side: (first column, first slot, how many).
+    pub fn runs(self, group: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+        let (half, last) = (self.width / 2, usize::from(group == 0));
+        let above = self.row_len + 1 - (group + 1) * half;
+        let runs = [
+            (group * half, 0, half),
+            (above, half, half - last),
+            (self.row_len / 2, self.width - 1, last),
+        ];
+        runs.into_iter().filter(|run| run.2 > 0)
+    }
+
     /// The row and slot that a word of `group` is folded with; none for word 0.
     pub fn mirrored(self, group: usize, row: usize, slot: usize) -> Option<(usize, usize)> {
         match (group, slot) {
@@ -157,6 +169,10 @@ mod tests {
                 let Some(pairs) = ColumnPairs::new(rows, row_len, width) else { continue };
                 let mut seen = vec![false; row_len];
                 for group in 0..pairs.groups() {
+                    let side = |(column, slot, len)| (0..len).map(move |i| (slot + i, column + i));
+                    let runs = pairs.runs(group).flat_map(side);
+                    let columns = (0..width).map(|slot| (slot, pairs.column(group, slot)));
+                    assert!(runs.eq(columns), "{rows} {row_len} {width} {group}");
                     for slot in 0..width {
                         let column = pairs.column(group, slot);
                         assert!(!std::mem::replace(&mut seen[column], true), "{column} twice");

@@ -1,5 +1,7 @@
 //! `poly_columns`: inverse columns of what is half transformed, sums and base conversions, forward
 //! columns of what is to be half transformed; all on some columns of limbs modulo several primes.
+//! In the conjugation-invariant ring columns go in pairs, and are folded before the forward
+//! transform and unfolded after the inverse one.
 //!
 //! What only one sum reads is computed a few sums at a time, shortly before it is transformed and
 //! stored, so that it stays in the first-level cache.
@@ -9,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use girih_ring::limb::{Ahead, Area, ProductTerm};
-use girih_ring::{BaseConversion, Formula, Shoup};
+use girih_ring::{BaseConversion, ColumnPairs, Formula, Shoup};
 
 use super::Prime;
 use super::memory::{Layout, Memory};
@@ -27,6 +29,8 @@ pub(super) struct ColumnWork {
     pub(super) copies: bool,
     /// Columns of a task.
     pub(super) width: usize,
+    /// Whether its primes are of the conjugation-invariant ring, where columns go in pairs.
+    pub(super) invariant: bool,
 }
 
 pub(super) struct ColumnLoad {
@@ -122,7 +126,52 @@ impl ColumnWork {
         loads + self.kept + self.local + self.scaled() + conversions + usize::from(self.copies)
     }
 
-    /// Task `group`: the columns from `group * width` on.
+    /// Columns of a limb as rows of a tile.
+    ///
+    /// # Safety
+    /// No task of the launch writes the limb.
+    unsafe fn gather(
+        &self,
+        (layout, group): (Layout, usize),
+        (memory, limb): (&Memory<'_>, u32),
+        tile: &mut [u32],
+    ) {
+        let pairs = self.pairs(layout);
+        for (r, row) in tile.chunks_exact_mut(self.width).enumerate() {
+            for (column, slot, len) in pairs.runs(group) {
+                // SAFETY: as the caller promises.
+                let from = unsafe { memory.words(limb, r * layout.row_len + column, len) };
+                row[slot..slot + len].copy_from_slice(from);
+            }
+        }
+    }
+
+    /// The way back.
+    ///
+    /// # Safety
+    /// No other task of the launch reads or writes these columns of the limb.
+    unsafe fn scatter(
+        &self,
+        (layout, group): (Layout, usize),
+        (memory, limb): (&Memory<'_>, u32),
+        tile: &[u32],
+    ) {
+        let pairs = self.pairs(layout);
+        for (r, row) in tile.chunks_exact(self.width).enumerate() {
+            for (column, slot, len) in pairs.runs(group) {
+                // SAFETY: as the caller promises.
+                let to = unsafe { memory.words_mut(limb, r * layout.row_len + column, len) };
+                to.copy_from_slice(&row[slot..slot + len]);
+            }
+        }
+    }
+
+    fn pairs(&self, layout: Layout) -> ColumnPairs {
+        let pairs = ColumnPairs::new(layout.rows, layout.row_len, self.width);
+        pairs.expect("widths are powers of two up to a row")
+    }
+
+    /// Task `group`: the columns from `group * width` on; or those of `ColumnPairs`.
     ///
     /// # Safety
     /// The tasks of the launch write no word that another one writes, and no limb that one reads.
@@ -148,6 +197,15 @@ impl ColumnWork {
         let mut stores = self.batches.iter().flat_map(|batch| &batch.sums).skip(1);
         for (number, load) in self.loads.iter().enumerate() {
             let tile = &mut slots.loads[number * tile_len..][..tile_len];
+            if self.invariant {
+                // SAFETY: what is loaded is not written in this launch.
+                unsafe { self.gather((layout, group), (memory, load.limb), tile) };
+                if load.half {
+                    load.prime.ntt.inverse_column_tile(tile, width, load.factor);
+                    load.prime.ntt.unfold_columns(group, tile);
+                }
+                continue;
+            }
             // SAFETY: what is loaded is not written in this launch.
             let from = unsafe { memory.columns(load.limb, layout, first, width) };
             let next = self.loads.get(number + 1).map(|next| [area(next.limb)]);
@@ -173,6 +231,21 @@ impl ColumnWork {
                 let next = next.as_slice();
                 let local = matches!(sum.out, Place::Local(_));
                 for (number, store) in sum.stores.iter().enumerate() {
+                    if self.invariant {
+                        let words = match store.half {
+                            false => &*out,
+                            true => {
+                                let other = &mut other[..tile_len];
+                                other.copy_from_slice(out);
+                                sum.prime.ntt.fold_columns(group, other);
+                                sum.prime.ntt.forward_column_tile(other, width);
+                                &*other
+                            }
+                        };
+                        // SAFETY: these columns of a limb that is stored belong to this task.
+                        unsafe { self.scatter((layout, group), (memory, store.limb), words) };
+                        continue;
+                    }
                     // SAFETY: these columns of a limb that is stored belong to this task.
                     let mut to = unsafe { memory.columns_mut(store.limb, layout, first, width) };
                     let ahead = &mut Ahead::over(next, tile_len);

@@ -14,6 +14,13 @@ pub(super) struct Layout {
     pub(super) row_len: usize,
 }
 
+impl Layout {
+    /// log2 N.
+    pub(super) fn log2_degree(self) -> u32 {
+        (self.rows * self.row_len).trailing_zeros()
+    }
+}
+
 /// Words that a call may be bound to: a buffer, an arena or a resident polynomial.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {

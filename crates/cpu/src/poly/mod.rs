@@ -44,10 +44,9 @@ pub(crate) struct Prime {
 
 impl Prime {
     fn new(ring: &RingShape, prime: usize, simd: Simd) -> Result<Self, RingError> {
-        let modulus = ring.primes[prime];
         Ok(Self {
-            ntt: SplitNtt::new(modulus, ring.degree())?.with_simd(simd),
-            kernels: LimbKernels::with_simd(modulus, simd),
+            ntt: ring.transform(prime as u16)?.with_simd(simd),
+            kernels: LimbKernels::with_simd(ring.primes[prime], simd),
         })
     }
 }

@@ -149,7 +149,14 @@ impl Preparer<'_> {
             let factor = prime.ntt.size_inverse();
             loads.push(ColumnLoad { prime, limb, half, factor });
         }
-        let (mut local, mut copies) = (0, false);
+        let primes = tile.loads.iter().map(|l| l.0).chain(tile.sums.iter().map(|s| s.prime));
+        let kinds = primes.map(|p| Ok(self.prime(p)?.ntt.fold_unit().is_some()));
+        let kinds = kinds.collect::<Result<Vec<bool>, String>>()?;
+        let invariant = kinds.first().copied().unwrap_or(false);
+        if kinds.iter().any(|&kind| kind != invariant) {
+            return Err("primes of both rings".into());
+        }
+        let (mut local, mut copies) = (0, invariant);
         for number in 0..tile.sums.len() {
             let sum = self.column_sum(&mut ready, number, numbering)?;
             copies |= sum.stores.iter().enumerate().any(|(i, store)| {
@@ -161,7 +168,8 @@ impl Preparer<'_> {
         }
         let conversions = self.conversions(&mut ready, &mut loads)?;
         let Tile { batches, kept, .. } = ready;
-        let mut work = ColumnWork { loads, conversions, batches, kept, local, copies, width: 0 };
+        let mut work =
+            ColumnWork { loads, conversions, batches, kept, local, copies, width: 0, invariant };
         let fits = |&w: &usize| {
             w <= self.layout.row_len && work.scratch_slots() * self.layout.rows * w <= COLUMN_WORDS
         };

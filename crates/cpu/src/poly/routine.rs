@@ -10,7 +10,7 @@ use std::sync::Arc;
 use girih_backend::poly::schedule::{
     Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store,
 };
-use girih_backend::poly::{ResidentShape, Schedule};
+use girih_backend::poly::{ResidentShape, Schedule, View};
 use girih_backend::{BackendError, Result};
 use girih_ring::Automorphism;
 use girih_ring::fft::Simd;
@@ -20,7 +20,7 @@ use super::columns::ColumnWork;
 use super::memory::Layout;
 use super::pointwise::PointwiseWork;
 use super::rows::{RowStore, RowSumWork, RowWork, StoredAutomorphism};
-use super::sums::{Operand, Product, Products, RowLoad};
+use super::sums::{Moved, Operand, Product, Products, RowLoad};
 
 /// Rows that a row task asks for ahead of time: 256 KiB.
 const AHEAD: usize = 64;
@@ -233,12 +233,13 @@ impl Preparer<'_> {
         if half && matches!(load.from, Limb::Resident { .. } | Limb::Input { .. }) {
             return Err(format!("{:?} is never half transformed", load.from));
         }
-        let automorphism = match load.automorphism {
-            1 => None,
-            g => Some(self.automorphism(g)?),
+        let moved = match (load.automorphism, View::of_code(load.automorphism)) {
+            (1, _) => Moved::Nothing,
+            (_, Some(view)) => Moved::View(view),
+            (g, None) => Moved::Automorphism(self.automorphism(g)?),
         };
         let limb = numbering.read(load.from);
-        Ok(RowLoad { limb, log2_run, half, automorphism })
+        Ok(RowLoad { limb, log2_run, half, moved })
     }
 
     pub(super) fn store(

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use girih_backend::poly::View;
 use girih_ring::limb::{Ahead, Area, ProductTerm};
 use girih_ring::{Automorphism, Shoup};
 
@@ -15,21 +16,40 @@ pub(super) struct RowLoad {
     /// A word in memory stands for 2^log2_run words.
     pub(super) log2_run: u32,
     pub(super) half: bool,
-    pub(super) automorphism: Option<Arc<Automorphism>>,
+    pub(super) moved: Moved,
+}
+
+/// How evaluations are read.
+pub(super) enum Moved {
+    /// As they lie there.
+    Nothing,
+    /// Under X -> X^g.
+    Automorphism(Arc<Automorphism>),
+    /// From the other ring.
+    View(View),
+}
+
+impl Moved {
+    fn is_nothing(&self) -> bool {
+        matches!(self, Self::Nothing)
+    }
 }
 
 impl RowLoad {
     /// Rows of scratch memory that it takes.
     pub(super) fn scratch_rows(&self) -> usize {
         let expanded = usize::from(self.log2_run > 0);
-        expanded + usize::from(self.half || self.automorphism.is_some())
+        expanded + usize::from(self.half || !self.moved.is_nothing())
     }
 
     /// The first word in memory of row `r`.
     fn first_word(&self, layout: Layout, r: usize) -> usize {
-        let from = match &self.automorphism {
-            Some(phi) => phi.source_row(layout.rows, r).0,
-            None => r,
+        let from = match &self.moved {
+            Moved::Nothing => r,
+            Moved::Automorphism(phi) => phi.source_row(layout.rows, r).0,
+            Moved::View(view) => {
+                view.source(layout.log2_degree(), r * layout.row_len) / layout.row_len
+            }
         };
         (from * layout.row_len) >> self.log2_run
     }
@@ -54,6 +74,15 @@ impl RowLoad {
         ahead: &mut Ahead<'_>,
     ) -> &'s [u32] {
         let Layout { rows, row_len } = layout;
+        if let Moved::View(view) = self.moved {
+            let (row, log2_degree) = (scratch.take(row_len), layout.log2_degree());
+            // SAFETY: as the caller promises.
+            let words = unsafe { memory.words(self.limb, 0, (rows * row_len) >> self.log2_run) };
+            for (c, word) in row.iter_mut().enumerate() {
+                *word = words[view.source(log2_degree, r * row_len + c) >> self.log2_run];
+            }
+            return row;
+        }
         let (first, run) = (self.first_word(layout, r), 1 << self.log2_run);
         // SAFETY: as the caller promises.
         let words = unsafe { memory.words(self.limb, first, row_len.div_ceil(run)) };
@@ -66,7 +95,7 @@ impl RowLoad {
         } else {
             words
         };
-        if let Some(phi) = &self.automorphism {
+        if let Moved::Automorphism(phi) = &self.moved {
             let row = scratch.take(row_len);
             phi.apply_row(rows, r, words, row);
             return row;
@@ -128,7 +157,7 @@ impl Products {
         else {
             return None;
         };
-        let plain = load.log2_run == 0 && load.automorphism.is_none() && !load.half;
+        let plain = load.log2_run == 0 && load.moved.is_nothing() && !load.half;
         let same = low.value == 1 && high.value == 1 && self.constant == [0; 2];
         (plain && same).then_some(load)
     }

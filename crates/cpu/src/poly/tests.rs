@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
-use girih_backend::poly::random::{RandomProgram, random_program};
+use girih_backend::poly::random::{RandomProgram, random_program_over};
 use girih_backend::poly::schedule::{
     Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store,
 };
 use girih_backend::poly::{
     Basis, Bindings, HostPolynomials, Interpreted, Loader, Place, PolyDevice, PolyPlan,
-    ResidentShape, Schedule, interpret, lower, random,
+    ResidentShape, RingShape, Schedule, interpret, lower, random,
 };
 use girih_backend::{BackendError, NoProgress, Result};
 use girih_ring::fft::Simd;
@@ -66,13 +66,13 @@ fn run(device: &dyn PolyDevice, random: &RandomProgram, plan: &PolyPlan) -> Inte
     Interpreted { outputs: outputs.collect(), kept }
 }
 
-fn agree(log2_degree: u32, steps: usize, seeds: std::ops::Range<u64>) {
-    let ring = random::ring(log2_degree);
+fn agree(ring: Arc<RingShape>, steps: usize, seeds: std::ops::Range<u64>) {
+    let log2_degree = ring.log2_degree;
     for simd in Simd::available() {
         for threads in [1, 3] {
             let device = CpuPoly::new(ring.clone(), simd, threads).expect("a ring in order");
             for seed in seeds.clone() {
-                let random = random_program(log2_degree, steps, seed);
+                let random = random_program_over(ring.clone(), steps, seed);
                 let RandomProgram { program, residents, inputs, keep } = &random;
                 let want = interpret(program, residents, inputs, keep).expect("in order");
                 for plan in plans() {
@@ -88,14 +88,23 @@ fn agree(log2_degree: u32, steps: usize, seeds: std::ops::Range<u64>) {
 #[test]
 fn random_programs_equal_the_interpreter() {
     for log2_degree in [1, 2, 3, 4, 6] {
-        agree(log2_degree, 12, 0..12);
+        agree(random::ring(log2_degree), 12, 0..12);
     }
 }
 
 #[test]
 fn random_programs_equal_the_interpreter_on_limbs_of_two_and_more_rows() {
-    agree(11, 14, 100..103);
-    agree(12, 10, 200..202);
+    agree(random::ring(11), 14, 100..103);
+    agree(random::ring(12), 10, 200..202);
+}
+
+#[test]
+fn random_programs_in_both_rings_equal_the_interpreter() {
+    for log2_degree in [1, 2, 3, 4, 6] {
+        agree(random::both_rings(log2_degree), 16, 300..312);
+    }
+    agree(random::both_rings(11), 14, 400..403);
+    agree(random::both_rings(12), 10, 500..502);
 }
 
 fn device() -> CpuPoly {

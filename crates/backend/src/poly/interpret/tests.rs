@@ -110,11 +110,7 @@ fn views_are_those_of_the_ring_that_holds_both() {
     let other = builder.sum(vec![Term::product(minus, at[2])]).unwrap();
     let odd = builder.sum(vec![Term::plus(odd), Term::minus(other)]).unwrap();
     let back = builder
-        .sum(vec![
-            Term::product(plus, u),
-            Term::product(minus, u),
-            Term::product(odd, v),
-        ])
+        .sum(vec![Term::product(plus, u), Term::product(minus, u), Term::product(odd, v)])
         .unwrap();
     for value in [there, back] {
         let value = builder.transform(value, Domain::Coefficients);
