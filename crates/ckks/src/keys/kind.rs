@@ -23,6 +23,12 @@ pub enum KeyKind {
         /// The exponent.
         g: u32,
     },
+    /// STUB
+    InvariantMultiplication,
+    /// STUB
+    ToInvariant,
+    /// STUB
+    FromInvariant,
     /// For the automorphism X -> X^g: from s to what the automorphism takes to s.
     Galois(u32),
 }
@@ -52,6 +58,11 @@ impl KeyKind {
         }
     }
 
+    /// Whether its limbs are of the conjugation-invariant ring.
+    pub fn is_invariant(self) -> bool {
+        matches!(self, Self::InvariantMultiplication | Self::ToInvariant)
+    }
+
     /// The key that conjugates slots.
     pub fn conjugation(set: &CkksParameters) -> Self {
         Self::Galois(2 * set.degree() as u32 - 1)
@@ -63,6 +74,9 @@ impl KeyKind {
             Self::Multiplication => 0,
             Self::DenseToSparse => 1,
             Self::SparseToDense => 2,
+            Self::InvariantMultiplication => 3,
+            Self::ToInvariant => 4,
+            Self::FromInvariant => 5,
             Self::Galois(g) => (1 << 16) + u64::from(g),
             Self::First { log2_slots, g } => (1 + u64::from(log2_slots)) << 20 | u64::from(g),
         }
@@ -175,6 +189,9 @@ impl std::fmt::Display for KeyKind {
         match self {
             Self::Multiplication => f.write_str("the relinearisation key"),
             Self::DenseToSparse => f.write_str("the key from the dense to the sparse secret"),
+            Self::InvariantMultiplication | Self::ToInvariant | Self::FromInvariant => {
+                f.write_str("STUB")
+            }
             Self::SparseToDense => f.write_str("the key from the sparse to the dense secret"),
             Self::First { log2_slots, g } => write!(
                 f,

@@ -218,6 +218,7 @@ impl<'a> Recipe<'a> {
                 SecretLimb::Made(from)
             }
             KeyKind::DenseToSparse | KeyKind::Galois(_) => SecretLimb::Held(dense),
+            _ => unimplemented!("STUB"),
         }
     }
 

@@ -149,6 +149,11 @@ impl BootstrappingParameters {
         self.sparse_weight
     }
 
+    /// STUB
+    pub fn invariant_sine(&self) -> bool {
+        false
+    }
+
     /// What `level` is for; `level` is at most the top one.
     pub fn kind(&self, level: usize) -> LevelKind {
         match level {

@@ -2,7 +2,8 @@
 //! (docs/ckks.md, "Levels and scales").
 //!
 //! The ring's primes are F = [t_{nT-1}, .., t_0, q_0, .., q_{nM-1}], then the auxiliary primes P,
-//! then those of the basis T of KLSS. So the base of every level is a contiguous range, and a limb
+//! then those of the basis T of KLSS; where both sines of a bootstrapping can be one, F and P once
+//! more, in the conjugation-invariant ring. So the base of every level is a contiguous range, and a limb
 //! array over a level and P is in ascending order.
 
 use std::collections::HashMap;
@@ -33,6 +34,18 @@ pub struct Chain {
     sine_scales: Vec<f64>,
     imaginary: OnceLock<Vec<[u32; 2]>>,
     products: Mutex<HashMap<Basis, Arc<BigUint>>>,
+    in_invariant: InInvariant,
+}
+
+/// The same chain in the conjugation-invariant ring.
+#[derive(Debug)]
+enum InInvariant {
+    /// The set has no use for it.
+    None,
+    /// It.
+    Other(Arc<Chain>),
+    /// This is it.
+    This,
 }
 
 impl Chain {
@@ -74,7 +87,15 @@ impl Chain {
                 )));
             }
         }
-        let ring = Arc::new(RingShape::new(shape.log2_degree, primes));
+        let invariant_from = primes.len();
+        if shape.bootstrapping.as_ref().is_some_and(|b| b.invariant_sine) {
+            if let Some(p) = primes.iter().find(|p| u64::from(p.value()) % (2 * order) != 1) {
+                let (p, order) = (p.value(), 2 * order);
+                return Err(wrong(format!("{p} is not 1 modulo {order}, for both sines in one")));
+            }
+            primes.extend_from_within(..auxiliary);
+        }
+        let ring = Arc::new(RingShape { log2_degree: shape.log2_degree, primes, invariant_from });
         let levels: Vec<Basis> =
             shape.states.iter().map(|&(m, k)| ring.basis(terminal - k..terminal + m)).collect();
         let cut = |range: std::ops::Range<usize>, step: usize| -> Vec<Basis> {
@@ -127,9 +148,9 @@ impl Chain {
                 sine_scales.push((sine_scales[level - normal - 1] * ratios[level]).sqrt());
             }
         }
-        Ok(Arc::new(Self {
+        let usual = Self {
             auxiliary: ring.basis(all..auxiliary),
-            klss: ring.basis(auxiliary..ring.primes.len()),
+            klss: ring.basis(auxiliary..invariant_from),
             shape,
             ring,
             levels,
@@ -141,7 +162,51 @@ impl Chain {
             sine_scales,
             imaginary: OnceLock::new(),
             products: Mutex::default(),
-        }))
+            in_invariant: InInvariant::None,
+        };
+        let both = usual.ring.invariant_from < usual.ring.primes.len();
+        let in_invariant = match both {
+            true => InInvariant::Other(Arc::new(usual.over_invariant())),
+            false => InInvariant::None,
+        };
+        Ok(Arc::new(Self { in_invariant, ..usual }))
+    }
+
+    /// The same over the primes of the conjugation-invariant ring.
+    fn over_invariant(&self) -> Self {
+        let from = self.ring.invariant_from as u16;
+        let there = |basis: &Basis| Basis::new(basis.primes().iter().map(|&p| p + from));
+        let all = |bases: &[Basis]| bases.iter().map(there).collect::<Vec<_>>();
+        Self {
+            shape: self.shape.clone(),
+            ring: self.ring.clone(),
+            levels: all(&self.levels),
+            auxiliary: there(&self.auxiliary),
+            klss: Basis::new([]),
+            digits: all(&self.digits),
+            level_digits: self.level_digits.iter().map(|of| of.over(&there)).collect(),
+            groups: Vec::new(),
+            ratios: self.ratios.clone(),
+            scales: self.scales.clone(),
+            sine_scales: self.sine_scales.clone(),
+            imaginary: OnceLock::new(),
+            products: Mutex::default(),
+            in_invariant: InInvariant::This,
+        }
+    }
+
+    /// This chain in the conjugation-invariant ring, where the set can do both sines in one there.
+    pub fn in_invariant(self: &Arc<Self>) -> Option<&Arc<Self>> {
+        match &self.in_invariant {
+            InInvariant::None => None,
+            InInvariant::Other(chain) => Some(chain),
+            InInvariant::This => Some(self),
+        }
+    }
+
+    /// Whether it is that of the conjugation-invariant ring.
+    pub fn is_invariant(&self) -> bool {
+        matches!(self.in_invariant, InInvariant::This)
     }
 
     /// What it was made from.
@@ -210,7 +275,7 @@ impl Chain {
 
     /// F and P: the primes of a key.
     pub fn key_basis(&self) -> Basis {
-        self.ring.basis(0..self.klss.primes().first().map_or(self.ring.primes.len(), |&p| p.into()))
+        self.digits.iter().fold(self.auxiliary.clone(), |all, digit| all.union(digit))
     }
 
     /// The primes of a key that is used up to `level`: those of its levels, which need not be

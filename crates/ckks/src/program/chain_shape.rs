@@ -83,6 +83,10 @@ pub struct BootstrappingShape {
     /// Slots-to-coefficients before the modulus is raised, on levels `stc_groups` to 1, instead of
     /// at the end.
     pub stc_first: bool,
+    /// Whether both sines of complex slots can be one in the conjugation-invariant ring, with
+    /// slots-to-coefficients first: it takes a level above those of EvalMod on the way there, and
+    /// one above the normal levels on the way back.
+    pub invariant_sine: bool,
 }
 
 impl Default for BootstrappingShape {
@@ -103,6 +107,7 @@ impl Default for BootstrappingShape {
             sparse_auxiliary: crate::params::SPARSE_AUXILIARY,
             arcsine_levels: 0,
             stc_first: false,
+            invariant_sine: false,
         }
     }
 }
@@ -114,7 +119,7 @@ impl BootstrappingShape {
             (false, _) => self.effective_level + self.stc_groups,
             // Nothing sets the scale but an adjust, which takes a level.
             (true, 0) => self.effective_level + 1,
-            (true, _) => self.effective_level,
+            (true, _) => self.effective_level + usize::from(self.invariant_sine),
         }
     }
 
@@ -135,7 +140,12 @@ impl BootstrappingShape {
 
     /// The top level, at which coefficients-to-slots starts.
     pub fn top(&self) -> usize {
-        self.sine_input() + self.cts_groups - usize::from(self.first_by_keys)
+        self.to_slots_output() + self.cts_groups - usize::from(self.first_by_keys)
+    }
+
+    /// The level at which coefficients-to-slots arrives: that of EvalMod's input, or one above.
+    pub fn to_slots_output(&self) -> usize {
+        self.sine_input() + usize::from(self.invariant_sine)
     }
 
     /// How coefficients-to-slots is divided into transforms.
@@ -193,6 +203,7 @@ impl From<&CkksParameters> for ChainShape {
                 sparse_auxiliary: set.sparse_auxiliary(),
                 arcsine_levels: b.arcsine_levels(),
                 stc_first: b.slots_to_coefficients_first(),
+                invariant_sine: b.invariant_sine(),
             }),
             encapsulation: set.encapsulation().map(|own| EncapsulationShape {
                 data_level: own.data_level(),

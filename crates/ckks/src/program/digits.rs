@@ -24,6 +24,16 @@ pub(super) struct LevelDigits {
 }
 
 impl LevelDigits {
+    /// The same digits over other primes.
+    pub fn over(&self, there: &impl Fn(&Basis) -> Basis) -> Self {
+        let one =
+            |d: &LevelDigit| LevelDigit { numbers: d.numbers.clone(), basis: there(&d.basis) };
+        Self {
+            alone: self.alone.iter().map(one).collect(),
+            joined: self.joined.iter().map(one).collect(),
+        }
+    }
+
     /// Those of every level.
     pub fn of(
         shape: &ChainShape,

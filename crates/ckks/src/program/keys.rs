@@ -266,7 +266,11 @@ impl Recorder {
         scale: f64,
         slots: usize,
     ) -> Result<Recorded, RecordError> {
-        let (b, a) = self.key_switch(d2, level, KeyKind::Multiplication)?;
+        let kind = match self.chain().is_invariant() {
+            true => KeyKind::InvariantMultiplication,
+            false => KeyKind::Multiplication,
+        };
+        let (b, a) = self.key_switch(d2, level, kind)?;
         let b = self.sum(vec![Term::plus(d0), Term::plus(b)])?;
         let a = self.sum(vec![Term::plus(d1), Term::plus(a)])?;
         Ok(Recorded { b, a, level, scale, slots })

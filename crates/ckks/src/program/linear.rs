@@ -157,7 +157,12 @@ impl Recorder {
         basis: Basis,
     ) -> Result<Value, RecordError> {
         let log2_run = self.log2_run(coefficients.len())?;
-        self.resident(ResidentRequest::Plain(PlainPolynomial { coefficients, log2_run, basis }))
+        self.resident(ResidentRequest::Plain(PlainPolynomial {
+            coefficients,
+            log2_run,
+            basis,
+            odd: None,
+        }))
     }
 
     /// The same of `len` coefficients that are known only when the program runs. Plaintexts of one

@@ -58,8 +58,9 @@ pub use error::RecordError;
 pub use eval_mod::{COSINE, DOUBLE_ANGLE_CONSTANTS, EvalModSteps};
 pub use keys::{Digits, Extended, KeyProduct};
 pub use polynomial::Basis as PolynomialBasis;
+pub(crate) use recorder::join_halves;
 pub use recorder::{
-    KeyKind, Part, PlainPolynomial, Recorded, RecordedProgram, Recorder, ResidentRequest,
+    KeyKind, OddPart, Part, PlainPolynomial, Recorded, RecordedProgram, Recorder, ResidentRequest,
 };
 pub use transform::{DiagonalPlan, LinearTransform};
 pub use transform_rule::TransformRule;

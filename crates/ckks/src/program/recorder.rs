@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use girih_backend::poly::{
-    Basis, Domain, Factor, Program, ProgramBuilder, ResidentShape, Term, Value,
+    Basis, Domain, Factor, Program, ProgramBuilder, ResidentShape, RingShape, Term, Value, View,
 };
 
 use girih_ring::{Modulus, NttTable, bit_reverse};
@@ -34,6 +34,18 @@ pub struct PlainPolynomial {
     pub log2_run: u32,
     /// The primes that it is wanted for.
     pub basis: Basis,
+    /// Where it is a polynomial of the ring of degree 2N, c(Y^2) + Y d(Y^2) with X = Y^2: d, and the
+    /// points at which it is wanted. N coefficients each, and no runs.
+    pub odd: Option<OddPart>,
+}
+
+/// The odd part of a [`PlainPolynomial`] of the ring of degree 2N.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OddPart {
+    /// Its N coefficients.
+    pub coefficients: Arc<[i64]>,
+    /// At which points it is wanted.
+    pub view: View,
 }
 
 /// About so many coefficients are hashed.
@@ -46,6 +58,7 @@ impl Hash for PlainPolynomial {
         let step = (self.coefficients.len() / HASHED).max(1);
         self.coefficients.iter().step_by(step).for_each(|&c| state.write_i64(c));
         (self.coefficients.len(), self.log2_run).hash(state);
+        self.odd.as_ref().map(|odd| odd.view).hash(state);
         self.basis.hash(state);
     }
 }
@@ -54,7 +67,28 @@ impl PlainPolynomial {
     /// Writes the words that a resident polynomial of this shape has modulo one prime: N /
     /// 2^log2_run evaluations, each of which stands for a run of equal ones. `out` has as many
     /// words as there are coefficients.
+    ///
+    /// # Panics
+    /// For a polynomial of the ring of degree 2N: [`PlainPolynomial::limb_of`] knows its points.
     pub fn limb(&self, modulus: Modulus, out: &mut [u32]) {
+        assert!(self.odd.is_none(), "the ring says at which points");
+        self.even(modulus, out);
+    }
+
+    /// The same modulo prime number `prime` of a ring.
+    pub fn limb_of(&self, ring: &RingShape, prime: u16, out: &mut [u32]) {
+        let modulus = ring.primes[usize::from(prime)];
+        self.even(modulus, out);
+        let Some(OddPart { coefficients, view }) = &self.odd else { return };
+        let mut odd = vec![0; out.len()];
+        let (log2_run, basis) = (self.log2_run, self.basis.clone());
+        let of = Self { coefficients: coefficients.clone(), log2_run, basis, odd: None };
+        of.even(modulus, &mut odd);
+        let even = out.to_vec();
+        join_halves(ring, prime, *view, [&even, &odd], out);
+    }
+
+    fn even(&self, modulus: Modulus, out: &mut [u32]) {
         for (word, &coefficient) in out.iter_mut().zip(self.coefficients.iter()) {
             *word = modulus.reduce_signed(coefficient);
         }
@@ -64,6 +98,23 @@ impl PlainPolynomial {
             Some(table) => table.forward(out),
             None => evaluate_naively(modulus, out),
         }
+    }
+}
+
+/// c + y d at the points y of a view, of the evaluations of c and d in the usual ring.
+pub(crate) fn join_halves(
+    ring: &RingShape,
+    prime: u16,
+    view: View,
+    [even, odd]: [&[u32]; 2],
+    out: &mut [u32],
+) {
+    let modulus = ring.primes[usize::from(prime)];
+    let points = ring.points(prime, view);
+    for (j, (word, &y)) in out.iter_mut().zip(&points).enumerate() {
+        // The place of y^2.
+        let at = if view.lifts() { view.source(ring.log2_degree, j) } else { j };
+        *word = modulus.add(even[at], modulus.mul(y, odd[at]));
     }
 }
 
@@ -237,6 +288,32 @@ impl Recorder {
         self.key_levels.get(&kind).copied().unwrap_or(self.chain.top())
     }
 
+    /// The chain over whose primes a key is: its own ring's.
+    pub(crate) fn chain_of(&self, kind: KeyKind) -> &Arc<Chain> {
+        match self.chain.in_invariant() {
+            Some(chain) if kind.is_invariant() => chain,
+            _ => &self.chain,
+        }
+    }
+
+    /// What `f` records, in the conjugation-invariant ring.
+    ///
+    /// # Errors
+    /// For a chain that is not there.
+    pub(crate) fn in_invariant<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, RecordError>,
+    ) -> Result<T, RecordError> {
+        let there = self.chain.in_invariant().cloned().ok_or_else(|| RecordError::Shape {
+            operation: "the conjugation-invariant ring",
+            why: "the set has no primes of it: take one with `invariant_sine`".into(),
+        })?;
+        let usual = std::mem::replace(&mut self.chain, there);
+        let result = f(self);
+        self.chain = usual;
+        result
+    }
+
     /// Whether key products go by KLSS.
     pub fn uses_klss(&self) -> bool {
         self.klss
@@ -304,7 +381,7 @@ impl Recorder {
                 (self.chain.level(self.chain.top())?.union(&few), 0)
             }
             ResidentRequest::Key { kind, .. } => {
-                (self.chain.key_basis_up_to(self.key_level(*kind)), 0)
+                (self.chain_of(*kind).key_basis_up_to(self.key_level(*kind)), 0)
             }
             ResidentRequest::JoinedKey { basis, .. } => (basis.clone(), 0),
             ResidentRequest::Klss { .. } => (self.chain.klss().clone(), 0),
@@ -345,7 +422,7 @@ mod tests {
             let mut coefficients = vec![3; 16 * HASHED];
             coefficients[place] = 5;
             let (coefficients, basis) = (coefficients.into(), Basis::new([0, 1]));
-            PlainPolynomial { coefficients, log2_run: 1, basis }
+            PlainPolynomial { coefficients, log2_run: 1, basis, odd: None }
         };
         let mut known = HashMap::new();
         for place in [0, 1, 2, 16, 17] {

@@ -92,9 +92,13 @@ impl Bootstrapping {
         ratio: u32,
         encoder: &Encoder,
     ) -> Result<BootstrappingPlan> {
-        // One sine of both halves where they fit side by side.
+        // One sine of both halves where they fit side by side, or into another ring.
+        let shape = chain.shape().bootstrapping.as_ref();
+        let invariant = shape.is_some_and(|shape| shape.invariant_sine);
         let variant = if self.real && self.phases.is_none() {
             Variant::Real
+        } else if 2 * slots > chain.most_slots() && invariant {
+            Variant::Invariant
         } else if 2 * slots > chain.most_slots() {
             Variant::Pair
         } else {

@@ -214,7 +214,7 @@ impl ServerKey {
             return Err(other_ring(&set, switching));
         }
         let lifts = |kind: KeyKind| switching != KeySwitching::Hybrid && lift::is_lifted(kind);
-        let source = KeyLimbs::new(keys, |kind| !lifts(kind));
+        let source = KeyLimbs::new(keys, engine.ring().invariant_from, |kind| !lifts(kind));
         let loaded = engine.load_async(&source, progress).await.map_err(advised(While::Loading))?;
         if let Some(error) = source.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
@@ -273,6 +273,8 @@ struct KeyPolynomial {
     part: KeyPart,
     /// Positions of F and P at which it has limbs.
     positions: Arc<[usize]>,
+    /// The prime of the ring that stands for position 0.
+    first: usize,
 }
 
 /// Switching keys as a device loads them.
@@ -284,16 +286,23 @@ struct KeyLimbs<'a> {
 }
 
 impl<'a> KeyLimbs<'a> {
-    fn new(keys: &'a dyn SwitchingKeySource, wanted: impl Fn(KeyKind) -> bool) -> Self {
+    /// The keys that are wanted; primes of the conjugation-invariant ring begin at `invariant_from`.
+    fn new(
+        keys: &'a dyn SwitchingKeySource,
+        invariant_from: usize,
+        wanted: impl Fn(KeyKind) -> bool,
+    ) -> Self {
         let mut polynomials = Vec::new();
         for kind in keys.kinds().into_iter().filter(|&kind| wanted(kind)) {
             let range = keys.range(kind);
             let positions: Arc<[usize]> = range.positions(keys.set()).into();
+            let first = if kind.is_invariant() { invariant_from } else { 0 };
             for digit in range.digits(keys.set()) {
                 for (part, recorded) in [(KeyPart::Body, Part::B), (KeyPart::Mask, Part::A)] {
                     let request = ResidentRequest::Key { kind, digit, part: recorded };
                     let positions = positions.clone();
-                    polynomials.push(KeyPolynomial { request, kind, digit, part, positions });
+                    let of = KeyPolynomial { request, kind, digit, part, positions, first };
+                    polynomials.push(of);
                 }
             }
         }
@@ -304,7 +313,7 @@ impl<'a> KeyLimbs<'a> {
 impl ResidentSource for KeyLimbs<'_> {
     fn shapes(&self) -> Vec<ResidentShape> {
         let shape = |p: &KeyPolynomial| ResidentShape {
-            basis: Basis::new(p.positions.iter().map(|&position| position as u16)),
+            basis: Basis::new(p.positions.iter().map(|&position| (p.first + position) as u16)),
             log2_run: 0,
         };
         self.polynomials.iter().map(shape).collect()

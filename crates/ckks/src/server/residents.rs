@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use super::joined;
 use super::memory::{While, advised};
 use crate::keys::KeyKind;
-use crate::program::{PlainPolynomial, ResidentRequest};
+use crate::program::{PlainPolynomial, ResidentRequest, join_halves};
 use crate::{CkksParameters, Error, Result};
 use girih_backend::parallel::prelude::*;
 use girih_backend::poly::{PolyEngine, Resident, ResidentShape, ResidentSource, RingShape};
@@ -257,7 +257,11 @@ impl Library {
         for kind in kinds.iter() {
             match kind {
                 KeyKind::Multiplication => names.push("multiplication".to_owned()),
-                KeyKind::DenseToSparse | KeyKind::SparseToDense => {
+                KeyKind::DenseToSparse
+                | KeyKind::SparseToDense
+                | KeyKind::InvariantMultiplication
+                | KeyKind::ToInvariant
+                | KeyKind::FromInvariant => {
                     if !names.iter().any(|name| name == "bootstrapping") {
                         names.push("bootstrapping".to_owned());
                     }
@@ -306,6 +310,10 @@ fn digest(polynomial: &PlainPolynomial) -> Digest {
         hasher.update(&prime.to_le_bytes());
     }
     hasher.update(bytemuck::cast_slice(&polynomial.coefficients));
+    if let Some(odd) = &polynomial.odd {
+        hasher.update(&odd.view.code().to_le_bytes());
+        hasher.update(bytemuck::cast_slice(&odd.coefficients));
+    }
     *hasher.finalize().as_bytes()
 }
 
@@ -373,13 +381,22 @@ impl ResidentSource for PlainSource {
     }
 
     fn limb(&self, polynomial: usize, limb: usize, out: &mut [u32]) {
-        let PlainPolynomial { coefficients, basis, .. } = &self.polynomials[polynomial];
+        let PlainPolynomial { coefficients, basis, odd, .. } = &self.polynomials[polynomial];
         let prime = basis.primes()[limb];
         let modulus = self.ring.primes[usize::from(prime)];
-        LimbKernels::new(modulus).residues(coefficients, out);
-        // A polynomial in X^r takes the values of one of degree N/r, r times each.
-        if let Some(table) = self.tables.get(&(prime, out.len())) {
-            table.forward(out);
+        let evaluations = |coefficients: &[i64], out: &mut [u32]| {
+            LimbKernels::new(modulus).residues(coefficients, out);
+            // A polynomial in X^r takes the values of one of degree N/r, r times each.
+            if let Some(table) = self.tables.get(&(prime, out.len())) {
+                table.forward(out);
+            }
+        };
+        evaluations(coefficients, out);
+        if let Some(odd) = odd {
+            let even = out.to_vec();
+            let mut other = vec![0; out.len()];
+            evaluations(&odd.coefficients, &mut other);
+            join_halves(&self.ring, prime, odd.view, [&even, &other], out);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::View;
 use girih_ring::{Modulus, RingError, SplitNtt};
 
 /// The rings of a program: their degree and every prime that their polynomials may use.
@@ -69,6 +70,30 @@ impl RingShape {
     /// The basis of all primes whose numbers lie in `range`.
     pub fn basis(&self, range: std::ops::Range<usize>) -> Basis {
         Basis::new(range.map(|i| i as u16))
+    }
+
+    /// The points, as values of Y, that the words of a view stand for, modulo prime number `prime`
+    /// of either ring: y_j and 1 / y_j for a lift, and square roots of the usual ring's points, or
+    /// minus these, for a restriction.
+    pub fn points(&self, prime: u16, view: View) -> Vec<u32> {
+        let modulus = self.primes[usize::from(prime)];
+        let (n, log2) = (self.degree(), self.log2_degree);
+        // Of order 4N: powers of it are all points.
+        let psi = psi(modulus, log2 + 1);
+        let mut powers = vec![1; 4 * n];
+        for k in 1..4 * n {
+            powers[k] = modulus.mul(powers[k - 1], psi);
+        }
+        let place = |j: usize| 4 * girih_ring::bit_reverse(j, log2) + 1;
+        let exponent = |j: usize| match view {
+            View::Lifted => place(j),
+            View::LiftedConjugate => 4 * n - place(j),
+            View::Restricted | View::RestrictedMinus => {
+                let e = place(view.source(log2, j));
+                if 2 * j < n { e } else { 4 * n - e }
+            }
+        };
+        (0..n).map(|j| powers[exponent(j)]).collect()
     }
 
     /// What multiplying by X^(N/2) does to the evaluations modulo prime `prime`: the word at place

@@ -2,6 +2,7 @@
 //! encapsulation is of Bossuat et al. 2022).
 
 mod first;
+mod invariant;
 mod plan;
 mod raise;
 mod shape;
@@ -109,7 +110,17 @@ impl Recorder {
             x = self.transform_chain(&x, plan.to_coefficients(), plan.few_keys())?;
         }
         let raised = self.raised(&x, plan.factor(), plan)?;
-        self.transform_chain(&raised, plan.to_slots(), plan.few_keys())
+        let x = self.transform_chain(&raised, plan.to_slots(), plan.few_keys())?;
+        match plan.variant() {
+            Variant::Invariant => Ok(x),
+            _ => self.at_sine(&x),
+        }
+    }
+
+    /// Where the sine begins: the level above serves the way to the conjugation-invariant ring.
+    fn at_sine(&mut self, x: &Recorded) -> Result<Recorded, RecordError> {
+        let level = shape_of(&self.chain().clone())?.sine_input();
+        if x.level == level { Ok(*x) } else { self.drop_to(x, level) }
     }
 
     /// Times `factor`, at the top level and with what repeats added up: before the transforms to
@@ -158,9 +169,14 @@ impl Recorder {
                 }
             };
             // (u, i v) and its halves exchanged: u + i v twice.
-            return match &plan.unpacking {
-                Some(_) => self.sub_sum(&y, 2 * plan.slots()),
-                None => Ok(y),
+            let y = match &plan.unpacking {
+                Some(_) => self.sub_sum(&y, 2 * plan.slots())?,
+                None => y,
+            };
+            // The level above serves the way back from the conjugation-invariant ring.
+            return match y.level > shape.effective_level {
+                true => self.adjust(&y, shape.effective_level),
+                false => Ok(y),
             };
         }
         let joined = Recorded { scale: plan.joined_scale, ..*joined };
@@ -199,6 +215,7 @@ impl Recorder {
         }
         let raised = self.raised(x, &BigInt::from(1), plan)?;
         let coefficients = self.transform_chain(&raised, plan.to_slots(), plan.few_keys())?;
+        let coefficients = self.at_sine(&coefficients)?;
         let conjugate = self.conjugate(&coefficients)?;
         let real = self.add(&coefficients, &conjugate)?;
         let scale = chain.sine_scale(real.level).expect("EvalMod starts here");
@@ -226,6 +243,15 @@ impl Recorder {
     /// Steps 6 to 8: the sine of real and imaginary parts, and both in one again (still side by
     /// side, if packed).
     fn sine(&mut self, x: &Recorded, plan: &BootstrappingPlan) -> Result<Recorded, RecordError> {
+        if let Some([there, back]) = &plan.rings {
+            let chain = self.chain().clone();
+            let shape = shape_of(&chain)?;
+            let scale = chain.sine_scale(shape.sine_input()).expect("EvalMod starts here");
+            let both = self.to_invariant(x, there, scale / 2.0)?;
+            let y = self.in_invariant(|there| there.part(&both, plan))?;
+            let scale = chain.scale(y.level - 1).expect("a normal level");
+            return self.from_invariant(&y, back, scale);
+        }
         let conjugate = self.conjugate(x)?;
         let re = self.add(x, &conjugate)?;
         let re = self.part(&re, plan)?;

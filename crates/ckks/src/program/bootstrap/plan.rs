@@ -15,6 +15,7 @@ use super::super::recorder::KeyKind;
 use super::super::transform::{DiagonalPlan, LinearTransform, encode};
 use super::OPERATION;
 use super::first::{FirstFactor, first_shift};
+use super::invariant::TwoValues;
 use super::shape::{raised_scale, shape_of};
 use crate::Encoder;
 
@@ -29,6 +30,9 @@ pub enum Variant {
     /// One sine of the real half, for slots that are real; imaginary parts are left out, noise or
     /// not.
     Real,
+    /// Both sines as one of the conjugation-invariant ring, for sets with primes of it and any
+    /// number of slots.
+    Invariant,
 }
 
 /// The matrices, labels and constants of a bootstrapping, made once.
@@ -46,6 +50,8 @@ pub struct BootstrappingPlan {
     pub(super) phases: Option<Phases>,
     /// What undoes [`pack`] where slots-to-coefficients comes first: (1, i), n numbers each.
     pub(super) unpacking: Option<Mask>,
+    /// The plaintexts of the way to the conjugation-invariant ring and back.
+    pub(super) rings: Option<[TwoValues; 2]>,
     few_keys: bool,
 }
 
@@ -193,7 +199,7 @@ impl BootstrappingPlan {
         let shape = shape_of(chain)?;
         let wrong = |why: String| Err(RecordError::Shape { operation: OPERATION, why });
         let most = match variant {
-            Variant::Pair | Variant::Real => chain.most_slots(),
+            Variant::Pair | Variant::Real | Variant::Invariant => chain.most_slots(),
             Variant::Packed => chain.most_slots() / 2,
         };
         if !slots.is_power_of_two() || slots > most {
@@ -215,6 +221,15 @@ impl BootstrappingPlan {
             if shape.stc_first {
                 return wrong("phases need slots-to-coefficients after the sine".into());
             }
+        }
+        let mut rings = None;
+        if variant == Variant::Invariant {
+            if !shape.invariant_sine {
+                return wrong("the set has no primes of the conjugation-invariant ring".into());
+            }
+            let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
+            let values = |second| TwoValues::new(one, second, encoder, chain.degree());
+            rings = Some([values(-i)?, values(i)?]);
         }
         let q0 = chain.product(chain.level(0)?);
         let one = num_bigint::BigUint::from(1u32);
@@ -302,6 +317,7 @@ impl BootstrappingPlan {
             joined_scale,
             phases,
             unpacking,
+            rings,
             few_keys: false,
         })
     }
@@ -369,7 +385,7 @@ impl BootstrappingPlan {
         let mut levels: BTreeMap<KeyKind, usize> = [
             (KeyKind::Multiplication, sine),
             (KeyKind::DenseToSparse, top),
-            (KeyKind::Galois(chain.conjugation()), sine),
+            (KeyKind::Galois(chain.conjugation()), shape.to_slots_output()),
         ]
         .into();
         match &self.first {
@@ -393,8 +409,15 @@ impl BootstrappingPlan {
         }
         if self.unpacking.is_some() {
             let kind = KeyKind::Galois(chain.rotation(self.slots as i64));
-            let held = levels.entry(kind).or_insert(shape.effective_level);
-            *held = shape.effective_level.max(*held);
+            let held = levels.entry(kind).or_insert(shape.out());
+            *held = shape.out().max(*held);
+        }
+        if self.variant == Variant::Invariant {
+            levels.remove(&KeyKind::Multiplication);
+            levels.remove(&KeyKind::Galois(chain.conjugation()));
+            levels.insert(KeyKind::InvariantMultiplication, sine);
+            levels.insert(KeyKind::ToInvariant, shape.to_slots_output());
+            levels.insert(KeyKind::FromInvariant, shape.out());
         }
         levels.into_iter().collect()
     }
