@@ -133,6 +133,24 @@ FUNCTION Turn turn_of(const Operand& from, u32 word) {
     return Turn{automorphism_source<log2_degree>(from.automorphism, word), from.automorphism};
 }
 
+// Words `word` to `word` + 3 of a limb of the other ring as a view of `backend::poly::View` has them:
+// each word twice, or every second word.
+template<int log2_degree>
+FUNCTION Four viewed_four(const Operand& from, u32 word) {
+    constexpr u32 last = (1u << log2_degree) - 1;
+    const u32 view = from.automorphism;
+    const bool is_lift = view == LIFTED || view == LIFTED_CONJUGATE;
+    const u32* limb = (const u32*)from.address;
+    Four v;
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        const u32 j = word + i, pair = 2 * min(j, last - j) + (view == RESTRICTED_MINUS),
+                  half = view == LIFTED ? j / 2 : last - j / 2;
+        v.w[i] = __ldg(limb + ((is_lift ? half : pair) >> from.log2_run));
+    }
+    return v;
+}
+
 // The aligned four words in the order in which the automorphism takes them.
 FUNCTION Four turned(const Four& v, const Turn& turn) {
     return four(turned(words(v), turn.g, swap_two_bits(turn.source)));
@@ -142,7 +160,9 @@ FUNCTION Four turned(const Four& v, const Turn& turn) {
 // automorphism, so that what a warp gathers is as much side by side as what it reads without.
 template<int form, int log2_degree>
 FUNCTION Four read_four(const Operand& from, u32 word) {
-    if constexpr (is_moved(form)) {
+    if constexpr (form == VIEWED) {
+        return viewed_four<log2_degree>(from, word);
+    } else if constexpr (is_moved(form)) {
         const Turn turn = turn_of<log2_degree>(from, word);
         const Four v = aligned_four<form>(from, turn.source);
         return is_runs(form) ? v : turned(v, turn);

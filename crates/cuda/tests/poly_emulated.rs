@@ -2,7 +2,7 @@
 #![cfg(feature = "emulation")]
 
 use girih_backend::poly::random::{self, Numbers};
-use girih_backend::poly::random::{RandomProgram, random_program};
+use girih_backend::poly::random::{RandomProgram, both_rings, random_program, random_program_over};
 use girih_backend::poly::{
     Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder,
     ResidentShape, Term, interpret, lower,
@@ -120,6 +120,41 @@ fn two_rows() {
 #[test]
 fn matrix_units() {
     random(14, 6, seeds(4));
+}
+
+/// Programs in the usual and the conjugation-invariant ring, with views from one to the other.
+fn random_in_both(log2_degree: u32, steps: usize, seeds: std::ops::Range<u64>) {
+    let backend = EmulatedBackend::new().unwrap();
+    for seed in seeds {
+        let program = random_program_over(both_rings(log2_degree), steps, seed);
+        let plan = PolyPlan {
+            fuse: seed % 4 != 3,
+            ..backend.poly().unwrap().plan(program.program.ring())
+        };
+        check(&backend, &program, &plan, &format!("2^{log2_degree}, both rings, seed {seed}"));
+    }
+}
+
+#[test]
+fn both_rings_in_short_rows() {
+    random_in_both(3, 10, seeds(6));
+    random_in_both(5, 10, seeds(6));
+}
+
+#[test]
+fn both_rings_in_one_row() {
+    random_in_both(10, 8, seeds(4));
+}
+
+#[test]
+fn both_rings_in_few_rows() {
+    random_in_both(11, 8, seeds(6));
+    random_in_both(13, 8, seeds(4));
+}
+
+#[test]
+fn both_rings_on_matrix_units() {
+    random_in_both(14, 8, seeds(6));
 }
 
 /// What plans choose only where it was measured to pay computes the same.
