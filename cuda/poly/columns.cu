@@ -32,8 +32,8 @@ constexpr int MODE_AT = OUTPUTS_AT + 8 * (int)(sizeof(OutputRecord) / 4);
 constexpr int GROUP_WORDS = MODE_AT + 4;
 static_assert(4 * GROUP_WORDS == GROUP_BYTES, "groups as the host writes them");
 
-// Pairs of 16 words of a thread that are folded with each other, in the conjugation-invariant ring.
-constexpr int PAIRS = WIDTH * NEAR / 2;
+// Couples of 16 words of a thread that are folded with each other, in the conjugation-invariant ring.
+constexpr int COUPLES = WIDTH * NEAR / 2;
 static_assert(!INVARIANT || WIDTH >= 8, "a tile of pairs has quads of both of their columns");
 
 typedef Field<WIDE> F;
@@ -157,9 +157,9 @@ inverse_outer(u32 (&x)[16], const F& f, const TableFactors& factors, const uint4
 FUNCTION void unfold_sources(
     const LoadRecord* loads, int count, const u32* factors, u32* places, bool has_lone) {
 #pragma unroll 1
-    for (int task = threadIdx.x; task < count * PAIRS; task += THREADS) {
-        const int column = task % PAIRS % WIDTH, row = task % PAIRS / WIDTH;
-        const LoadRecord& load = loads[task / PAIRS];
+    for (int task = threadIdx.x; task < count * COUPLES; task += THREADS) {
+        const int column = task % COUPLES % WIDTH, row = task % COUPLES / WIDTH;
+        const LoadRecord& load = loads[task / COUPLES];
         const F f(load.q);
         u32* slots = places + load.place * SLOT;
         u32 *at_x = slots + row * STRIDE + column,
@@ -175,7 +175,7 @@ FUNCTION void unfold_sources(
                 y[k] = f.once(f.times(y[k], constant.x, constant.y));
             }
         } else {
-            const u32* own = factors + task / PAIRS * FACTOR_WORDS;
+            const u32* own = factors + task / COUPLES * FACTOR_WORDS;
             inverse_outer(x, f, TableFactors{(const uint2*)own}, constant);
             inverse_outer(y, f, TableFactors{(const uint2*)own}, constant);
             if (!(has_lone && (column == 0 || column == WIDTH - 1))) {
@@ -452,8 +452,8 @@ FUNCTION void fold_group(const u32* group, u32* stage, bool has_lone) {
         __syncthreads();
     }
 #pragma unroll 1
-    for (int task = threadIdx.x; task < 8 * PAIRS; task += THREADS) {
-        const int column = task % PAIRS % WIDTH, row = task % PAIRS / WIDTH, o = task / PAIRS;
+    for (int task = threadIdx.x; task < 8 * COUPLES; task += THREADS) {
+        const int column = task % COUPLES % WIDTH, row = task % COUPLES / WIDTH, o = task / COUPLES;
         if (outputs[o].base == NONE) continue;
         const F f(outputs[o].q);
         const u32* own = group + FACTORS_AT + o * FACTOR_WORDS;
