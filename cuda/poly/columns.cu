@@ -86,18 +86,20 @@ FUNCTION void near_inverse(u32 (&x)[4][NEAR], const F& f, const NearFactors& fac
 }
 
 // Four words of a row in memory that slots 4 quad to 4 quad + 3 of a tile of pairs have.
-FUNCTION uint4 load_quad(const u32* row, int part, int quad) {
-    const int at = place_of_slot<WIDTH>(part, 4 * quad);
+FUNCTION uint4 load_quad(const u32* row, int first_column, int quad) {
+    const int at = place_of_slot<WIDTH>(first_column, 4 * quad);
     if (at % 4 == 0) return load_shared_limb((const uint4*)(row + at));
     const uint4 v = load_shared_limb((const uint4*)(row + at - 1));
-    return make_uint4(v.y, v.z, v.w, __ldg(row + place_of_slot<WIDTH>(part, 4 * quad + 3)));
+    return make_uint4(v.y, v.z, v.w, __ldg(row + place_of_slot<WIDTH>(first_column, 4 * quad + 3)));
 }
 
-FUNCTION void store_quad(u32* row, int part, int quad, uint4 v) {
-    const int at = place_of_slot<WIDTH>(part, 4 * quad);
+// The way back; in the usual ring, whose columns are side by side, `row` begins with the quad.
+FUNCTION void store_quad(u32* row, int first_column, int quad, uint4 v) {
+    if constexpr (!INVARIANT) return store_limb((uint4*)row, v);
+    const int at = place_of_slot<WIDTH>(first_column, 4 * quad);
     if (at % 4 == 0) return store_limb((uint4*)(row + at), v);
     store_limb(row + at, v.x), store_limb(row + at + 1, v.y), store_limb(row + at + 2, v.z);
-    store_limb(row + place_of_slot<WIDTH>(part, 4 * quad + 3), v.w);
+    store_limb(row + place_of_slot<WIDTH>(first_column, 4 * quad + 3), v.w);
 }
 
 // Slot 0 of the factors of columns, which no stage has, is i and its quotient.
@@ -152,8 +154,39 @@ inverse_outer(u32 (&x)[16], const F& f, const TableFactors& factors, const uint4
     for (int b = 0; b < 8; b++) f.inverse_last(x[b], x[b + 8], constant);
 }
 
-// The second half of load_sources in the conjugation-invariant ring: a thread has both of what is
-// folded with each other.
+// The outer stages of all sources, of which the innermost are done.
+FUNCTION void
+finish_sources(const LoadRecord* loads, int count, const u32* factors, u32* places) {
+#pragma unroll 1
+    for (int task = threadIdx.x; task < count * WIDTH * NEAR; task += THREADS) {
+        const int column = task % WIDTH, row = task / WIDTH % NEAR;
+        const LoadRecord& load = loads[task / (WIDTH * NEAR)];
+        const F f(load.q);
+        u32* own = places + load.place * SLOT + row * STRIDE + column;
+        u32 x[16];
+#pragma unroll
+        for (int k = 0; k < 16; k++) x[k] = own[NEAR * k * STRIDE];
+        const uint4 constant = load.constant;
+        if (load.coefficients) {
+#pragma unroll
+            for (int k = 0; k < 16; k++) x[k] = f.once(f.times(x[k], constant.x, constant.y));
+        } else {
+            const TableFactors table{
+                (const uint2*)(factors + task / (WIDTH * NEAR) * FACTOR_WORDS)};
+            inverse_stage<16, 3>(x, f, table);
+            inverse_stage<16, 2>(x, f, table);
+            inverse_stage<16, 1>(x, f, table);
+#pragma unroll
+            for (int b = 0; b < 8; b++) f.inverse_last(x[b], x[b + 8], constant);
+        }
+#pragma unroll
+        for (int k = 0; k < 16; k++) own[NEAR * k * STRIDE] = x[k];
+    }
+    __syncthreads();
+}
+
+// The same in the conjugation-invariant ring, whose columns are unfolded then: a thread has both of
+// what is folded with each other.
 FUNCTION void unfold_sources(
     const LoadRecord* loads, int count, const u32* factors, u32* places, bool has_lone) {
 #pragma unroll 1
@@ -210,8 +243,7 @@ FUNCTION void unfold_sources(
 
 // Loads all sources and transforms them inversely.
 FUNCTION void load_sources(
-    const LoadRecord* loads, int count, const u32* factors, u32* places, int part) {
-    const int first_column = part * WIDTH;
+    const LoadRecord* loads, int count, const u32* factors, u32* places, int first_column) {
 #pragma unroll 3
     for (int task = threadIdx.x; task < count * QUADS * 16; task += THREADS) {
         const int quad = task % QUADS, rows = task / QUADS % 16;
@@ -225,16 +257,18 @@ FUNCTION void load_sources(
 #pragma unroll
                 for (int c = 0; c < 4; c++) {
                     const int place =
-                        INVARIANT ? place_of_slot<WIDTH>(part, 4 * quad + c) : column + c;
+                        INVARIANT ? place_of_slot<WIDTH>(first_column, 4 * quad + c) : column + c;
                     x[c][i] = __ldg(from + (NEAR * rows + i) * ROW + word_of_place(place));
                 }
             }
         } else {
 #pragma unroll
             for (int i = 0; i < NEAR; i++) {
-                const u32* row = from + (NEAR * rows + i) * ROW;
-                const uint4 v = INVARIANT ? load_quad(row, part, quad)
-                                          : load_shared_limb((const uint4*)(row + column));
+                const uint4 v =
+                    INVARIANT
+                        ? load_quad(from + (NEAR * rows + i) * ROW, first_column, quad)
+                        : load_shared_limb(
+                              (const uint4*)(from + (NEAR * rows + i) * ROW + column));
                 x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
             }
             const F f(load.q);
@@ -247,33 +281,11 @@ FUNCTION void load_sources(
             *(uint4*)(to + i * STRIDE) = make_uint4(x[0][i], x[1][i], x[2][i], x[3][i]);
     }
     __syncthreads();
-    if constexpr (INVARIANT) return unfold_sources(loads, count, factors, places, part == 0);
-#pragma unroll 1
-    for (int task = threadIdx.x; task < count * WIDTH * NEAR; task += THREADS) {
-        const int column = task % WIDTH, row = task / WIDTH % NEAR;
-        const LoadRecord& load = loads[task / (WIDTH * NEAR)];
-        const F f(load.q);
-        u32* own = places + load.place * SLOT + row * STRIDE + column;
-        u32 x[16];
-#pragma unroll
-        for (int k = 0; k < 16; k++) x[k] = own[NEAR * k * STRIDE];
-        const uint4 constant = load.constant;
-        if (load.coefficients) {
-#pragma unroll
-            for (int k = 0; k < 16; k++) x[k] = f.once(f.times(x[k], constant.x, constant.y));
-        } else {
-            const TableFactors table{
-                (const uint2*)(factors + task / (WIDTH * NEAR) * FACTOR_WORDS)};
-            inverse_stage<16, 3>(x, f, table);
-            inverse_stage<16, 2>(x, f, table);
-            inverse_stage<16, 1>(x, f, table);
-#pragma unroll
-            for (int b = 0; b < 8; b++) f.inverse_last(x[b], x[b + 8], constant);
-        }
-#pragma unroll
-        for (int k = 0; k < 16; k++) own[NEAR * k * STRIDE] = x[k];
+    if constexpr (INVARIANT) {
+        unfold_sources(loads, count, factors, places, first_column == 0);
+    } else {
+        finish_sources(loads, count, factors, places);
     }
-    __syncthreads();
 }
 
 // Scales the sources of a conversion where they need it, and computes its correction.
@@ -358,8 +370,8 @@ FUNCTION void multiply_sources(
 
 // Computes eight outputs; half transformed ones are left in `stage`, four stages done, and where
 // they go in their records. In the conjugation-invariant ring fold_group does these stages.
-FUNCTION void compute_group(u32* group, u32* places, u32* stage, const u64* bases, int part) {
-    const int first_column = part * WIDTH;
+FUNCTION void
+compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_column) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const OutputRecord& output = ((const OutputRecord*)(group + OUTPUTS_AT))[g];
     const F f(output.q);
@@ -418,10 +430,13 @@ FUNCTION void compute_group(u32* group, u32* places, u32* stage, const u64* base
                 const u32 y = WIDE ? x[k] : f.once(x[k]);
                 if (output.place != NONE)
                     places[output.place * SLOT + (row + NEAR * k) * STRIDE + column + t] = y;
-                const int place = INVARIANT ? place_of_slot<WIDTH>(part, column + t)
-                                            : first_column + column + t;
                 if (out != nullptr)
-                    store_limb(out + (row + NEAR * k) * ROW + word_of_place(place), y);
+                    store_limb(
+                        out + (row + NEAR * k) * ROW +
+                            word_of_place(
+                                INVARIANT ? place_of_slot<WIDTH>(first_column, column + t)
+                                          : first_column + column + t),
+                        y);
             }
         }
     }
@@ -481,7 +496,7 @@ FUNCTION void fold_group(const u32* group, u32* stage, bool has_lone) {
 }
 
 // The innermost stages of eight outputs, and their way to memory.
-FUNCTION void finish_group(const u32* group, const u32* stage, int part) {
+FUNCTION void finish_group(const u32* group, const u32* stage, int first_column) {
 #pragma unroll 2
     for (int task = threadIdx.x; task < 8 * QUADS * 16; task += THREADS) {
         const int quad = task % QUADS, rows = task / QUADS % 16, o = task / (QUADS * 16);
@@ -497,17 +512,14 @@ FUNCTION void finish_group(const u32* group, const u32* stage, int part) {
         }
         near_forward<0>(
             x, f, NearFactors{(const uint2*)(group + FACTORS_AT + o * FACTOR_WORDS), rows, o});
-        u32* to = (u32*)(((u64)output.offset[1] << 32) | output.offset[0]) + NEAR * rows * ROW;
+        u32* to = (u32*)(((u64)output.offset[1] << 32) | output.offset[0]) + NEAR * rows * ROW +
+                  (INVARIANT ? 0 : first_column + 4 * quad);
 #pragma unroll
         for (int i = 0; i < NEAR; i++) {
-            const uint4 v = make_uint4(
-                f.after_forward(x[0][i]), f.after_forward(x[1][i]), f.after_forward(x[2][i]),
-                f.after_forward(x[3][i]));
-            if constexpr (INVARIANT) {
-                store_quad(to + i * ROW, part, quad, v);
-            } else {
-                store_limb((uint4*)(to + i * ROW + part * WIDTH + 4 * quad), v);
-            }
+            store_quad(
+                to + i * ROW, first_column, quad, make_uint4(
+                                            f.after_forward(x[0][i]), f.after_forward(x[1][i]),
+                                            f.after_forward(x[2][i]), f.after_forward(x[3][i])));
         }
     }
 }
@@ -515,7 +527,7 @@ FUNCTION void finish_group(const u32* group, const u32* stage, int part) {
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(ColumnsArguments a) {
     DYNAMIC_SHARED(shared);
     u32 *stage = (u32*)shared, *groups = stage + 8 * SLOT, *places = groups + 2 * GROUP_WORDS;
-    const int part = blockIdx.x % PARTS;
+    const int first_column = blockIdx.x % PARTS * WIDTH;
     const u32 tile = blockIdx.x / PARTS % a.tile_count, call = blockIdx.x / PARTS / a.tile_count;
     u32* record = (u32*)shared + a.record_at;
     const u64* bases = a.bases + (u64)call * a.base_stride;
@@ -543,7 +555,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
     wait_copies<1>();
     wait_for_earlier_launches();
     __syncthreads();
-    load_sources(loads, (int)header.loads, stage, places, part);
+    load_sources(loads, (int)header.loads, stage, places, first_column);
 #pragma unroll 1
     for (u32 k = 0; k < phase_count; k++) {
         const PhaseRecord phase = phases[k];
@@ -563,14 +575,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
             if (number + 1 < end) copy_group(number + 1);
             end_copies();
             u32* group = groups + (number & 1) * GROUP_WORDS;
-            compute_group(group, places, stage, bases, part);
+            compute_group(group, places, stage, bases, first_column);
             if (group[MODE_AT] == 0) {
                 __syncthreads();
                 if constexpr (INVARIANT) {
-                    fold_group(group, stage, part == 0);
+                    fold_group(group, stage, first_column == 0);
                     __syncthreads();
                 }
-                finish_group(group, stage, part);
+                finish_group(group, stage, first_column);
             }
         }
     }

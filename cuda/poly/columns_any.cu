@@ -52,10 +52,10 @@ inverse_column(const Column& x, const uint2* table, const Field<true>& f, uint4 
 
 // x - i y for all words of a block's columns, y the word that each is folded with; `back`: x + i y,
 // and word 0 twice. Each pair has one thread; all threads come and go together.
-FUNCTION void fold_columns(const Column& x, uint2 unit, const Field<true>& f, int part, bool back) {
+FUNCTION void fold_columns(const Column& x, uint2 unit, const Field<true>& f, bool has_lone, bool back) {
     __syncthreads();
     const int slot = threadIdx.x, last = WIDTH - 1 - slot;
-    const bool is_zero = part == 0 && slot == 0, is_middle = part == 0 && slot == WIDTH - 1;
+    const bool is_zero = has_lone && slot == 0, is_middle = has_lone && slot == WIDTH - 1;
     const Column y{is_zero || is_middle ? x.words : x.words + last - slot};
     // Of two columns with one row each the first one's thread has the pair.
     const int first = is_zero ? 1 : 0,
@@ -78,9 +78,9 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
     DYNAMIC_SHARED(memory);
     u32* shared = (u32*)memory;
     constexpr int PARTS = ROW / WIDTH;
-    const int part = blockIdx.x % PARTS;
-    const int place_of_column =
-        INVARIANT ? place_of_slot<WIDTH>(part, threadIdx.x) : part * WIDTH + threadIdx.x;
+    const int first_column = blockIdx.x % PARTS * WIDTH,
+              place_of_column = INVARIANT ? place_of_slot<WIDTH>(first_column, threadIdx.x)
+                                          : first_column + threadIdx.x;
     const u32 tile = blockIdx.x / PARTS % a.tile_count, call = blockIdx.x / PARTS / a.tile_count;
     const u32* record = a.tiles + tile * a.record_words;
     const u64* bases = a.bases + (u64)call * a.base_stride;
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
         } else {
             const uint2* table = a.tables.columns[1] + load.prime * COLUMN;
             inverse_column(x, table, f, load.constant);
-            if constexpr (INVARIANT) fold_columns(x, __ldg(table), f, part, true);
+            if constexpr (INVARIANT) fold_columns(x, __ldg(table), f, first_column == 0, true);
         }
     }
     const Column result = numbered_column(shared, 0);
@@ -152,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
                 if (!output.coefficients) {
                     const uint2* table = a.tables.columns[0] + output.prime * COLUMN;
                     const Field<true> f(a.tables.primes[output.prime]);
-                    if constexpr (INVARIANT) fold_columns(result, __ldg(table), f, part, false);
+                    if constexpr (INVARIANT) fold_columns(result, __ldg(table), f, first_column == 0, false);
                     forward_column(result, table, f);
                 }
                 for (int row = 0; row < COLUMN; row++) out[row * ROW + column] = result[row];

@@ -5,10 +5,11 @@ use girih_backend::poly::random::{self, Numbers};
 use girih_backend::poly::random::{RandomProgram, both_rings, random_program, random_program_over};
 use girih_backend::poly::{
     Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder,
-    ResidentShape, Term, interpret, lower,
+    ResidentShape, RingShape, Term, View, interpret, lower,
 };
 use girih_backend::{Backend, BackendError, NoProgress, SPECIALISE, Specialise};
 use girih_cuda::EmulatedBackend;
+use girih_ring::{Modulus, is_prime};
 use std::sync::Arc;
 
 /// Runs a program, kept values first, then as two calls at once.
@@ -155,6 +156,58 @@ fn both_rings_in_few_rows() {
 #[test]
 fn both_rings_on_matrix_units() {
     random_in_both(14, 8, seeds(6));
+}
+
+/// Limbs of the usual ring seen from the conjugation-invariant one, and coefficients there, converted
+/// to more primes, times resident polynomials.
+fn lifted(log2_degree: u32, wide: bool) -> RandomProgram {
+    let below: u64 = if wide { 1 << 31 } else { 1 << 30 };
+    let candidates = (1..below >> (log2_degree + 2)).rev().map(|k| (k << (log2_degree + 2)) + 1);
+    let fits = candidates.filter(|&p| p < below && is_prime(p));
+    let primes: Vec<Modulus> = fits.filter_map(|p| Modulus::new(p as u32)).take(4).collect();
+    let primes = [primes.as_slice(), &primes].concat();
+    let ring = Arc::new(RingShape { log2_degree, primes, invariant_from: 4 });
+    let (low, high) = (ring.basis(4..6), ring.basis(6..8));
+    let mut numbers = Numbers::new(3);
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let x = builder.input(ring.basis(0..2), Domain::Evaluations).unwrap();
+    let y = builder.input(low.clone(), Domain::Coefficients).unwrap();
+    let shape = ResidentShape { basis: high.clone(), log2_run: 0 };
+    let words = numbers.limbs(&ring, &high, ring.degree());
+    let residents = HostPolynomials::new(&ring, vec![(shape.clone(), words)]).unwrap();
+    let resident = builder.resident(shape).unwrap();
+    let lifted = builder.view(x, View::Lifted, low).unwrap();
+    let coefficients = builder.transform(lifted, Domain::Coefficients);
+    let (one, two) = (Factor::One, Factor::Residues([[2; 2]; 2].into()));
+    let sum = vec![Term::scaled(one, y), Term::scaled(two, coefficients)];
+    let sum = builder.sum(sum).unwrap();
+    let raised = builder.convert(sum, high, true).unwrap();
+    let back = builder.transform(sum, Domain::Evaluations);
+    let raised = builder.transform(raised, Domain::Evaluations);
+    let product = builder.sum(vec![Term::product(raised, resident)]).unwrap();
+    let restricted = builder.view(back, View::RestrictedMinus, ring.basis(0..2)).unwrap();
+    for value in [sum, product, back, restricted] {
+        builder.output(value);
+    }
+    let program = builder.finish();
+    let inputs = program.inputs().iter().map(|of| numbers.limbs(&ring, &of.basis, ring.degree()));
+    RandomProgram { inputs: inputs.collect(), program, residents, keep: vec![coefficients] }
+}
+
+/// Columns in pairs, of every length, in the kernels of either class of primes, in the tier for any
+/// schedule, and in blocks with little memory.
+#[test]
+fn pairs_of_columns() {
+    let backend = EmulatedBackend::new().unwrap();
+    let all = [(14, false), (15, true), (16, false), (17, true)];
+    let long = [(15, false), (16, true), (17, false)];
+    let wanted = if std::env::var_os("GIRIH_LONG").is_some() { &long[..] } else { &[] };
+    for (log2_degree, wide) in all.into_iter().chain(wanted.iter().copied()) {
+        let program = lifted(log2_degree, wide);
+        let plan = backend.poly().unwrap().plan(program.program.ring());
+        let what = format!("2^{log2_degree}, wide: {wide}");
+        check(&backend, &program, &plan, &what);
+    }
 }
 
 /// What plans choose only where it was measured to pay computes the same.
