@@ -220,3 +220,24 @@ pub fn steps_of(groups: &[Vec<&Output>]) -> usize {
     };
     groups.iter().map(|g| sources(g).div_ceil(STEP_SOURCES)).max().unwrap_or(0).max(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In pairs columns of every length find a tile, which has both columns of each pair.
+    #[test]
+    fn columns_in_pairs_fit_tiles_of_every_length() {
+        for log2_degree in 14..=17 {
+            for tiles in [&TILES[..], general_tiles(true)] {
+                let new = |&tile: &usize| Geometry::new(log2_degree, tile, true);
+                let widths: Vec<usize> = tiles.iter().filter_map(new).map(|g| g.width()).collect();
+                assert!(widths.first().is_some_and(|&width| width >= 8), "2^{log2_degree}");
+                assert!(widths.iter().all(|width| width.is_multiple_of(8)), "{widths:?}");
+            }
+        }
+        // Narrower ones only without pairs.
+        let narrow = |invariant| Geometry::new(17, 512, invariant).map(|g| g.width());
+        assert_eq!([narrow(false), narrow(true)], [Some(4), None]);
+    }
+}

@@ -30,6 +30,11 @@
 //! operands lie, primes and constants are data. Kernels are therefore few, and any schedule runs.
 //! Where a text would have too many products, these are data, too: `shape/steps.rs`.
 //!
+//! Tiles of columns of the conjugation-invariant ring have launches of their own: columns go in
+//! pairs there (`place_of_slot` of `cuda/poly/column_tile.cuh`), and the constant `INVARIANT` says
+//! so to both kernels. Rows differ in their factors alone; limbs of the other ring are reads of
+//! their own form (`ReadForm::Viewed`). Texts for other rings compile to what they would without.
+//!
 //! There are two tiers of kernels (`routine::Tier`). In the general one all sums are lists of steps
 //! of any kinds, groups of columns have room for whatever there is, and one text of rows and one of
 //! columns serve every schedule of a degree. A routine begins with these, and changes over to those

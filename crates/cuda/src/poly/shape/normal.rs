@@ -5,8 +5,8 @@ use crate::poly::arguments::{OperandRecord, ReadForm, words_of};
 use crate::poly::limbs::Places;
 use crate::poly::tables::is_wide;
 use girih_backend::BackendError;
-use girih_backend::poly::{RingShape, View};
 use girih_backend::poly::schedule::{Form, Load, RowTile, Source};
+use girih_backend::poly::{RingShape, View};
 use girih_ring::{Modulus, inverse_exponent};
 use std::collections::HashMap;
 
