@@ -62,6 +62,9 @@ struct CanonicalTransforms {
     baby_steps: Option<Vec<[u16; 2]>>,
 }
 
+/// Follows the transforms of a set whose bootstrapping does both sines in one.
+const INVARIANT_SINE: u8 = 1;
+
 impl CanonicalTransforms {
     fn of(literal: &BootstrappingLiteral) -> Self {
         let list = |list: &Vec<i64>| list.iter().map(|&item| small(item)).collect();
@@ -102,7 +105,9 @@ impl ParameterSet for CkksParameters {
     fn to_canonical(&self) -> Vec<u8> {
         let literal = self.literal();
         let transforms = literal.bootstrapping.as_ref().map(CanonicalTransforms::of);
-        let transforms = transforms.filter(|of| *of != CanonicalTransforms::default());
+        let invariant =
+            literal.bootstrapping.as_ref().is_some_and(|b| b.invariant_sine == Some(true));
+        let transforms = transforms.filter(|of| invariant || *of != CanonicalTransforms::default());
         let primes = |primes: Vec<i64>| primes.into_iter().map(small).collect();
         let canonical = Canonical {
             name: literal.name,
@@ -131,7 +136,11 @@ impl ParameterSet for CkksParameters {
         let plain = "plain fields can be serialized";
         let bytes = postcard::to_extend(&canonical, Vec::new()).expect(plain);
         match (transforms, literal.encapsulation) {
-            (Some(of), _) => postcard::to_extend(&of, bytes).expect(plain),
+            (Some(of), _) => {
+                let mut bytes = postcard::to_extend(&of, bytes).expect(plain);
+                bytes.extend(invariant.then_some(INVARIANT_SINE));
+                bytes
+            }
             (None, Some(own)) => {
                 let own = CanonicalEncapsulation {
                     sparse_weight: small(own.sparse_weight),
@@ -181,6 +190,7 @@ impl ParameterSet for CkksParameters {
                     coefficients_to_slots_stages: None,
                     coefficients_to_slots_shifts: None,
                     first_transform_by_keys: None,
+                    invariant_sine: None,
                     baby_steps: None,
                 }
             }),
@@ -205,10 +215,13 @@ impl ParameterSet for CkksParameters {
                 let (of, rest): (CanonicalTransforms, _) =
                     postcard::take_from_bytes(rest).map_err(|e| e.to_string())?;
                 // Left out is the one way to say nothing.
-                if of == CanonicalTransforms::default() || !rest.is_empty() {
+                let invariant = rest == [INVARIANT_SINE];
+                let says_nothing = of == CanonicalTransforms::default() && !invariant;
+                if says_nothing || !(invariant || rest.is_empty()) {
                     return Err("what follows the set is none of it".into());
                 }
                 of.write_to(b);
+                b.invariant_sine = invariant.then_some(true);
             }
         }
         CkksParameters::new(&literal).map_err(|e| e.to_string())

@@ -21,12 +21,14 @@ use zeroize::Zeroizing;
 /// The secret key: encrypts, decrypts, and makes [`EvaluationKeys`](crate::EvaluationKeys) and
 /// [`PublicKey`](crate::PublicKey)s. Never leaves its owner.
 ///
-/// It holds the dense secret and, in sets with a bootstrapping, the sparse one; both are wiped when
-/// it is dropped and never printed.
+/// It holds the dense secret and, in sets with a bootstrapping, the sparse one, and one of the
+/// conjugation-invariant ring where both sines are one there. All are wiped when it is dropped and
+/// never printed.
 pub struct ClientKey {
     id: KeyId,
     dense: Secret,
     sparse: Option<Secret>,
+    invariant: Option<Secret>,
     entropy: Entropy,
     host: Arc<HostRing>,
     limbs: OnceLock<SecretLimbs>,
@@ -77,6 +79,20 @@ fn check_flat(host: &HostRing, secret: &Secret) -> std::result::Result<(), Strin
          exceed what the set counts with: draw another",
         own.flatness()
     ))
+}
+
+/// Of the secret of the conjugation-invariant ring, if the set has one.
+fn invariant_distribution(set: &CkksParameters) -> Option<SecretDistribution> {
+    set.invariant_weight().map(SecretDistribution::FixedWeight)
+}
+
+/// What stands for the secrets beside the dense one is one string, the sparse one first; both
+/// parts are as long.
+fn both<T: Copy>(sparse: Option<&[T]>, invariant: Option<&[T]>) -> Option<Zeroizing<Vec<T>>>
+where
+    Vec<T>: zeroize::Zeroize,
+{
+    sparse.map(|sparse| Zeroizing::new([sparse, invariant.unwrap_or(&[])].concat()))
 }
 
 fn distributions(set: &CkksParameters) -> (SecretDistribution, Option<SecretDistribution>) {
@@ -130,21 +146,27 @@ impl ClientKey {
         let sparse = sparse.map(|sparse| {
             Secret::sample(sparse, set.degree(), &mut streams.stream(domain::SECRETS, 1))
         });
-        Ok(Self { id: root.name(), dense, sparse, entropy, host, limbs: OnceLock::new() })
+        let invariant = invariant_distribution(set).map(|kind| {
+            Secret::sample(kind, set.degree(), &mut streams.stream(domain::SECRETS, 2))
+        });
+        let (id, limbs) = (root.name(), OnceLock::new());
+        Ok(Self { id, dense, sparse, invariant, entropy, host, limbs })
     }
 
     fn assemble(
         set: &CkksParameters,
         id: KeyId,
         dense: Secret,
-        sparse: Option<Secret>,
+        (sparse, invariant): (Option<Secret>, Option<Secret>),
         entropy: Entropy,
     ) -> Self {
-        Self { id, dense, sparse, entropy, host: HostRing::new(set), limbs: OnceLock::new() }
+        let (host, limbs) = (HostRing::new(set), OnceLock::new());
+        Self { id, dense, sparse, invariant, entropy, host, limbs }
     }
 
     /// Takes secrets that were made elsewhere: N coefficients of the dense one, and of the sparse
-    /// one where the set has a bootstrapping. Equal secrets give keys of one [`KeyId`]. What is
+    /// one where the set has a bootstrapping, with the N of that of the conjugation-invariant ring
+    /// behind it where the set has one. Equal secrets give keys of one [`KeyId`]. What is
     /// refused is wiped.
     ///
     /// # Errors
@@ -167,6 +189,14 @@ impl ClientKey {
         };
         let dense = take(dense_kind, &mut { dense }).map_err(|why| refuse("dense", why))?;
         check_flat(&HostRing::new(set), &dense).map_err(|why| refuse("dense", why))?;
+        let invariant = match (invariant_distribution(set), &mut sparse) {
+            (Some(kind), Some(both)) => {
+                let first = both.len().min(set.degree());
+                let mut own = Zeroizing::new(both.split_off(first));
+                Some(take(kind, &mut own).map_err(|why| refuse("conjugation-invariant", why))?)
+            }
+            _ => None,
+        };
         let sparse = match (sparse_kind, &mut sparse) {
             (Some(kind), Some(sparse)) => {
                 Some(take(kind, sparse).map_err(|why| refuse("sparse", why))?)
@@ -175,9 +205,10 @@ impl ClientKey {
             (Some(_), None) => return Err(refuse("sparse", format!("is missing: {set} has one"))),
             (None, Some(_)) => return Err(refuse("sparse", format!("is not one of {set}"))),
         };
-        let parts = [&dense].into_iter().chain(&sparse).map(Secret::coefficients);
+        let parts = [&dense].into_iter().chain(&sparse).chain(&invariant).map(Secret::coefficients);
         let id = KeyId::of_secrets(&parts.collect::<Vec<_>>());
-        Ok(Self::assemble(set, id, dense, sparse, Entropy::system(SetId::of(set))))
+        let others = (sparse, invariant);
+        Ok(Self::assemble(set, id, dense, others, Entropy::system(SetId::of(set))))
     }
 
     /// The parameter set.
@@ -214,7 +245,8 @@ impl ClientKey {
         // Made before others are kept waiting: a thread of rayon that makes them may take up
         // another task which wants them.
         let sparse = self.sparse.as_ref().map(Secret::coefficients);
-        let made = SecretLimbs::new(&self.host, self.dense.coefficients(), sparse);
+        let invariant = self.invariant.as_ref().map(Secret::coefficients);
+        let made = SecretLimbs::new(&self.host, self.dense.coefficients(), sparse, invariant);
         self.limbs.get_or_init(|| made)
     }
 
@@ -430,8 +462,10 @@ impl ClientKey {
     /// [`Error::Malformed`] if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
         let (dense, sparse) = (self.dense.to_bytes(), self.sparse.as_ref().map(Secret::to_bytes));
-        let payload = (Bytes(&dense), sparse.as_ref().map(|sparse| Bytes(sparse)));
-        let room = 2 * self.set().degree();
+        let invariant = self.invariant.as_ref().map(Secret::to_bytes);
+        let others = both(sparse.as_ref().map(|s| &s[..]), invariant.as_ref().map(|s| &s[..]));
+        let payload = (Bytes(&dense), others.as_ref().map(|others| Bytes(others)));
+        let room = 3 * self.set().degree();
         let bytes = encode(wire::CLIENT_KEY, self.set(), Some(self.id), room, &payload)?;
         Ok(Zeroizing::new(bytes))
     }
@@ -451,12 +485,12 @@ impl ClientKey {
     /// # Errors
     /// As [`ClientKey::from_bytes`], and for another set.
     pub fn from_bytes_for(set: &CkksParameters, bytes: &[u8]) -> Result<Self> {
-        Self::read(open_for(wire::CLIENT_KEY, set, 2 * set.degree(), bytes)?)
+        Self::read(open_for(wire::CLIENT_KEY, set, 3 * set.degree(), bytes)?)
     }
 
     fn read(opened: Opened<'_, CkksParameters>) -> Result<Self> {
         let what = "client key";
-        opened.check_payload(2 * opened.set.degree())?;
+        opened.check_payload(3 * opened.set.degree())?;
         let id = opened.named_key()?;
         let (set, (dense, sparse)): (_, (&[u8], Option<&[u8]>)) = opened.payload()?;
         let (dense_kind, sparse_kind) = distributions(&set);
@@ -467,6 +501,16 @@ impl ClientKey {
         let dense = Secret::from_bytes(dense_kind, set.degree(), dense)
             .map_err(|why| refuse("dense", why))?;
         check_flat(&HostRing::new(&set), &dense).map_err(|why| refuse("dense", why))?;
+        let kind = invariant_distribution(&set);
+        let (sparse, invariant) = match (kind, sparse) {
+            (Some(kind), Some(bytes)) => {
+                let (sparse, own) = bytes.split_at(bytes.len() / 2);
+                let own = Secret::from_bytes(kind, set.degree(), own)
+                    .map_err(|why| refuse("conjugation-invariant", why))?;
+                (Some(sparse), Some(own))
+            }
+            _ => (sparse, None),
+        };
         let sparse = match (sparse_kind, sparse) {
             (Some(kind), Some(bytes)) => Some(
                 Secret::from_bytes(kind, set.degree(), bytes)
@@ -475,7 +519,8 @@ impl ClientKey {
             (None, None) => None,
             _ => return error::malformed(what, format!("its secrets are not those of {set}")),
         };
-        Ok(Self::assemble(&set, id, dense, sparse, Entropy::system(SetId::of(&set))))
+        let others = (sparse, invariant);
+        Ok(Self::assemble(&set, id, dense, others, Entropy::system(SetId::of(&set))))
     }
 }
 

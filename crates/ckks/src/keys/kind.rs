@@ -1,6 +1,7 @@
 //! Which switching keys there are, and which limbs each has.
 
 use crate::{CkksParameters, Error, Result};
+use girih_backend::poly::View;
 use std::ops::Range;
 
 /// What a switching key is for.
@@ -23,11 +24,15 @@ pub enum KeyKind {
         /// The exponent.
         g: u32,
     },
-    /// STUB
+    /// From s'^2 to s', the secret of the conjugation-invariant ring: after a product there. Rows
+    /// are of that ring.
     InvariantMultiplication,
-    /// STUB
+    /// From s(Y^2) to s'(Y): on the way to the conjugation-invariant ring. It is of the ring of
+    /// degree 2N: rows 2d and 2d + 1 have the evaluations of digit d at the points y_j =
+    /// psi^(4 brv(j) + 1) and 1 / y_j.
     ToInvariant,
-    /// STUB
+    /// From s'(Y) to s(Y^2): on the way back. Rows 2d and 2d + 1 have the evaluations of digit d at a
+    /// square root of each point of the usual ring and at minus that root.
     FromInvariant,
     /// For the automorphism X -> X^g: from s to what the automorphism takes to s.
     Galois(u32),
@@ -88,6 +93,9 @@ impl KeyKind {
             0 => Some(Self::Multiplication),
             1 => Some(Self::DenseToSparse),
             2 => Some(Self::SparseToDense),
+            3 => Some(Self::InvariantMultiplication),
+            4 => Some(Self::ToInvariant),
+            5 => Some(Self::FromInvariant),
             _ if number >= 1 << 20 => {
                 let log2_slots = u8::try_from((number >> 20) - 1).ok()?;
                 Some(Self::First { log2_slots, g: (number & ((1 << 20) - 1)) as u32 })
@@ -104,6 +112,14 @@ impl KeyKind {
     pub fn check(self, set: &CkksParameters) -> Result<()> {
         let unsupported = |why: String| Err(Error::Unsupported { set: set.name().into(), why });
         match self {
+            Self::InvariantMultiplication | Self::ToInvariant | Self::FromInvariant
+                if set.invariant_weight().is_none() =>
+            {
+                unsupported(format!(
+                    "{self} belongs to sets whose bootstrapping does both sines in one \
+                     (`invariant_sine`)"
+                ))
+            }
             Self::DenseToSparse | Self::SparseToDense if set.sparse_weight().is_none() => {
                 unsupported(format!("{self} belongs to a bootstrapping, which the set has not"))
             }
@@ -143,7 +159,26 @@ impl KeyKind {
     pub fn digits(self, set: &CkksParameters) -> usize {
         match self {
             Self::DenseToSparse | Self::SparseToDense | Self::First { .. } => 1,
-            _ => set.chain().digits().len(),
+            _ => self.rows_of_a_digit() * set.chain().digits().len(),
+        }
+    }
+
+    /// Rows of a digit: two of keys of the ring of degree 2N.
+    pub(crate) fn rows_of_a_digit(self) -> usize {
+        match self {
+            Self::ToInvariant | Self::FromInvariant => 2,
+            _ => 1,
+        }
+    }
+
+    /// Where row `row` of a key of two rows a digit is evaluated; none of other keys.
+    pub(crate) fn view(self, row: usize) -> Option<View> {
+        match (self, row % 2) {
+            (Self::ToInvariant, 0) => Some(View::Lifted),
+            (Self::ToInvariant, _) => Some(View::LiftedConjugate),
+            (Self::FromInvariant, 0) => Some(View::Restricted),
+            (Self::FromInvariant, _) => Some(View::RestrictedMinus),
+            _ => None,
         }
     }
 
@@ -168,7 +203,7 @@ impl KeyKind {
             Self::First { .. } => 0..chain.moduli().len(),
             Self::DenseToSparse => chain.base(0),
             Self::SparseToDense => 0..chain.full_len(),
-            _ => chain.digits()[digit].clone(),
+            _ => chain.digits()[digit / self.rows_of_a_digit()].clone(),
         }
     }
 
@@ -189,9 +224,11 @@ impl std::fmt::Display for KeyKind {
         match self {
             Self::Multiplication => f.write_str("the relinearisation key"),
             Self::DenseToSparse => f.write_str("the key from the dense to the sparse secret"),
-            Self::InvariantMultiplication | Self::ToInvariant | Self::FromInvariant => {
-                f.write_str("STUB")
+            Self::InvariantMultiplication => {
+                f.write_str("the relinearisation key of the conjugation-invariant ring")
             }
+            Self::ToInvariant => f.write_str("the key to the conjugation-invariant ring"),
+            Self::FromInvariant => f.write_str("the key from the conjugation-invariant ring"),
             Self::SparseToDense => f.write_str("the key from the sparse to the dense secret"),
             Self::First { log2_slots, g } => write!(
                 f,

@@ -68,7 +68,9 @@ impl KeyRange {
         let digits = set.chain().digits();
         let meets = |digit: &Range<usize>| digit.start < full.end && full.start < digit.end;
         let first = digits.iter().position(meets).unwrap_or(0);
-        first..first + digits.iter().filter(|digit| meets(digit)).count()
+        let rows = self.kind.rows_of_a_digit();
+        let count = digits.iter().filter(|digit| meets(digit)).count();
+        rows * first..rows * (first + count)
     }
 
     /// Positions of F and P at which it has limbs, in order.

@@ -7,6 +7,7 @@ use crate::params::ERROR_DEVIATION;
 use crate::program::FirstRow;
 use crate::{CkksParameters, Error, Result, error};
 use girih_backend::parallel::prelude::*;
+use girih_backend::poly::View;
 use girih_backend::{BackendError, Units};
 use girih_ring::Automorphism;
 use girih_ring::limb::{LimbKernels, ProductTerm};
@@ -34,15 +35,30 @@ impl std::fmt::Debug for SwitchingKey {
 pub(super) struct SecretLimbs {
     dense: Zeroizing<Vec<u32>>,
     sparse: Option<Zeroizing<Vec<u32>>>,
+    /// In the conjugation-invariant ring.
+    invariant: Option<Zeroizing<Vec<u32>>>,
     degree: usize,
 }
 
+/// The limb of a secret of one ring at the points of a view.
+fn seen(set: &CkksParameters, view: View, from: &[u32]) -> SecretLimb<'static> {
+    let log2_degree = set.chain().log2_degree();
+    let at = |j| from[view.source(log2_degree, j)];
+    SecretLimb::Made(Zeroizing::new((0..from.len()).map(at).collect()))
+}
+
 impl SecretLimbs {
-    pub fn new(host: &HostRing, dense: &[i8], sparse: Option<&[i8]>) -> Self {
+    pub fn new(
+        host: &HostRing,
+        dense: &[i8],
+        sparse: Option<&[i8]>,
+        invariant: Option<&[i8]>,
+    ) -> Self {
         let all = 0..host.set().chain().moduli().len();
         Self {
             dense: host.secret_evaluations(all.clone(), dense),
-            sparse: sparse.map(|sparse| host.secret_evaluations(all, sparse)),
+            sparse: sparse.map(|sparse| host.secret_evaluations(all.clone(), sparse)),
+            invariant: invariant.map(|secret| host.invariant_evaluations(all, secret)),
             degree: host.set().degree(),
         }
     }
@@ -50,6 +66,11 @@ impl SecretLimbs {
     /// The dense secret modulo the prime at `position`.
     pub fn dense(&self, position: usize) -> &[u32] {
         &self.dense[position * self.degree..][..self.degree]
+    }
+
+    fn invariant(&self, position: usize) -> &[u32] {
+        let limbs = self.invariant.as_ref().expect("sets with both sines in one have it");
+        &limbs[position * self.degree..][..self.degree]
     }
 
     fn sparse(&self, position: usize) -> &[u32] {
@@ -175,12 +196,15 @@ impl<'a> Recipe<'a> {
         &self.fresh.masks
     }
 
-    /// The errors of a row: one integer a coefficient, which is reduced into all limbs.
+    /// The errors of a row: one integer a coefficient, which is reduced into all limbs. Both rows of
+    /// a digit of the ring of degree 2N have the same.
     pub fn errors(&self, digit: usize) -> Zeroizing<Vec<i8>> {
         let gaussian = Gaussian::new(ERROR_DEVIATION).expect("in the sampler's range");
-        let index = self.range.kind.number() << 8 | digit as u64;
+        // Both rows of a digit have one error, of 2N coefficients: even ones, then odd ones.
+        let rows = self.range.kind.rows_of_a_digit();
+        let index = self.range.kind.number() << 8 | (digit / rows) as u64;
         let mut stream = self.fresh.errors.stream(domain::ERRORS, index);
-        let mut error = Zeroizing::new(vec![0i8; self.host.set().degree()]);
+        let mut error = Zeroizing::new(vec![0i8; rows * self.host.set().degree()]);
         // None is above 9.1 deviations, which are 29.
         error.fill_with(|| gaussian.sample(&mut stream) as i8);
         error
@@ -191,6 +215,10 @@ impl<'a> Recipe<'a> {
         let dense = self.secrets.dense(position);
         match (&self.back, self.range.kind) {
             (_, KeyKind::DenseToSparse) => SecretLimb::Held(self.secrets.sparse(position)),
+            // At a point and at its inverse it has one value.
+            (_, KeyKind::InvariantMultiplication | KeyKind::ToInvariant) => {
+                SecretLimb::Held(self.secrets.invariant(position))
+            }
             (None, _) => SecretLimb::Held(dense),
             (Some(back), _) => {
                 let mut target = Zeroizing::new(vec![0; dense.len()]);
@@ -201,10 +229,11 @@ impl<'a> Recipe<'a> {
     }
 
     /// The secret that is switched from, modulo one prime.
-    fn switched(&self, position: usize) -> SecretLimb<'a> {
+    fn switched(&self, digit: usize, position: usize) -> SecretLimb<'a> {
         let modulus = self.host.set().chain().moduli()[position];
         let (secrets, dense) = (self.secrets, self.secrets.dense(position));
-        match self.range.kind {
+        let kind = self.range.kind;
+        match kind {
             KeyKind::Multiplication => {
                 let square = dense.iter().map(|&x| modulus.mul(x, x)).collect();
                 SecretLimb::Made(Zeroizing::new(square))
@@ -218,7 +247,19 @@ impl<'a> Recipe<'a> {
                 SecretLimb::Made(from)
             }
             KeyKind::DenseToSparse | KeyKind::Galois(_) => SecretLimb::Held(dense),
-            _ => unimplemented!("STUB"),
+            KeyKind::InvariantMultiplication => {
+                let secret = secrets.invariant(position);
+                let square = secret.iter().map(|&x| modulus.mul(x, x)).collect();
+                SecretLimb::Made(Zeroizing::new(square))
+            }
+            KeyKind::ToInvariant | KeyKind::FromInvariant => {
+                let view = kind.view(digit).expect("two rows a digit");
+                let from = match kind {
+                    KeyKind::ToInvariant => dense,
+                    _ => secrets.invariant(position),
+                };
+                seen(self.host.set(), view, from)
+            }
         }
     }
 
@@ -236,7 +277,16 @@ impl<'a> Recipe<'a> {
         let chain = set.chain();
         let modulus = chain.moduli()[position];
         let Scratch { error, mask } = scratch;
-        self.host.small_evaluations(position, errors, error);
+        match kind {
+            KeyKind::InvariantMultiplication => {
+                self.host.small_invariant_evaluations(position, errors, error);
+            }
+            KeyKind::ToInvariant | KeyKind::FromInvariant => {
+                let view = kind.view(digit).expect("two rows a digit");
+                self.host.small_evaluations_at(position, view, errors, error);
+            }
+            _ => self.host.small_evaluations(position, errors, error),
+        }
         let mut stream = self.masks.stream(domain::MASKS, mask_index(kind, digit, position));
         stream.fill_public_below(modulus.value(), mask);
         let [one, minus] = [1, modulus.value() - 1].map(|f| modulus.shoup(f));
@@ -245,7 +295,7 @@ impl<'a> Recipe<'a> {
             ProductTerm { factor: minus, a: mask, b: Some(target) },
         ];
         let carries = kind.carrying(set, digit).contains(&position);
-        let from = carries.then(|| self.switched(position));
+        let from = carries.then(|| self.switched(digit, position));
         if let Some(from) = &from {
             let product = chain.auxiliary().take(self.auxiliary);
             let product = product.fold(1, |product, i| modulus.mul(product, chain.prime(i)));

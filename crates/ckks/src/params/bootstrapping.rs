@@ -21,6 +21,7 @@ pub struct BootstrappingParameters {
     pub(super) sparse_weight: usize,
     pub(super) arcsine_levels: usize,
     pub(super) slots_first: bool,
+    pub(super) invariant_sine: bool,
 }
 
 /// Levels that the modular reduction takes besides its double angles: the shifted argument's
@@ -57,7 +58,7 @@ impl BootstrappingParameters {
             (false, _) => self.normal + self.to_coefficients,
             // An adjust to the canonical scale takes one.
             (true, 0) => self.normal + 1,
-            (true, _) => self.normal,
+            (true, _) => self.normal + usize::from(self.invariant_sine),
         }
     }
 
@@ -85,7 +86,7 @@ impl BootstrappingParameters {
 
     /// The top level, that coefficients-to-slots starts at.
     pub fn top_level(&self) -> usize {
-        self.eval_mod_level() + self.to_slots - usize::from(self.first_by_keys)
+        self.to_slots_output_level() + self.to_slots - usize::from(self.first_by_keys)
     }
 
     /// Number of transforms from coefficients to slots, a level each but for a first one by keys.
@@ -149,9 +150,16 @@ impl BootstrappingParameters {
         self.sparse_weight
     }
 
-    /// STUB
+    /// Whether both sines of complex slots are one, in the conjugation-invariant ring
+    /// ([`KeyKind::ToInvariant`](crate::KeyKind::ToInvariant)).
     pub fn invariant_sine(&self) -> bool {
-        false
+        self.invariant_sine
+    }
+
+    /// The level that coefficients-to-slots ends at: that of the modular reduction, or one above it
+    /// where both sines are one.
+    pub fn to_slots_output_level(&self) -> usize {
+        self.eval_mod_level() + usize::from(self.invariant_sine)
     }
 
     /// What `level` is for; `level` is at most the top one.

@@ -22,6 +22,7 @@ const FILES: &[&str] = &[
     include_str!("../../sets/CKKS_D40_30BIT_14_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_D40_30BIT_12.toml"),
     include_str!("../../sets/CKKS_D40_30BIT_12_STC_FIRST.toml"),
+    include_str!("../../sets/CKKS_D40_30BIT_INVARIANT_STC_FIRST.toml"),
     include_str!("../../sets/CKKS_N15_D40.toml"),
     include_str!("../../sets/CKKS_N14_D40.toml"),
 ];
@@ -48,6 +49,7 @@ const SMALL: &[(&str, u32)] = &[
     ("CKKS_D40_30BIT_14_STC_FIRST", 10),
     ("CKKS_D40_30BIT_12", 10),
     ("CKKS_D40_30BIT_12_STC_FIRST", 10),
+    ("CKKS_D40_30BIT_INVARIANT_STC_FIRST", 10),
     ("CKKS_N14_D40", 10),
 ];
 

@@ -135,6 +135,7 @@ fn bootstrapping(
             as usize,
         arcsine_levels: arcsine_levels as usize,
         slots_first: literal.slots_to_coefficients_first.unwrap_or(false),
+        invariant_sine: literal.invariant_sine.unwrap_or(false),
         to_slots_stages: stages(literal, chain)?,
         to_slots_shifts: shifts(literal)?,
         first_by_keys: literal.first_transform_by_keys.unwrap_or(false),
@@ -150,6 +151,9 @@ fn bootstrapping(
             found.to_coefficients
         );
         return Err(Error::parameter("normal_levels", found.normal, rule));
+    }
+    if found.invariant_sine {
+        check_invariant(&found, chain)?;
     }
     if found.top_level() != chain.top_level() {
         let rule = format!(
@@ -171,6 +175,24 @@ fn bootstrapping(
         return Err(Error::parameter("auxiliary", chain.auxiliary_len(), rule));
     }
     Ok(found)
+}
+
+/// What both sines in one need of a set.
+fn check_invariant(found: &BootstrappingParameters, chain: &ModulusChain) -> Result<()> {
+    if !found.slots_first || found.arcsine_levels == 0 {
+        let rule = "both sines are one only with slots-to-coefficients first and an arcsine";
+        return Err(Error::parameter("invariant_sine", true, rule));
+    }
+    let order = 4 * chain.degree() as u32;
+    match chain.moduli().iter().find(|p| p.value() % order != 1) {
+        Some(p) => {
+            let rule = format!(
+                "with invariant_sine primes are 1 modulo 4N = {order}: they serve a second ring"
+            );
+            Err(Error::parameter("main, terminal or auxiliary", p.value(), rule))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The listed stages of the transforms to slots.

@@ -359,6 +359,7 @@ impl GeneratorRequest {
                 coefficients_to_slots_stages: None,
                 coefficients_to_slots_shifts: None,
                 first_transform_by_keys: None,
+                invariant_sine: None,
                 baby_steps: None,
             }
         });

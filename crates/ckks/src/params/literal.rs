@@ -91,6 +91,11 @@ pub struct BootstrappingLiteral {
     /// level; left out: it takes one as the others do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_transform_by_keys: Option<bool>,
+    /// Whether both sines of complex slots are one, in the conjugation-invariant ring: all primes
+    /// are 1 modulo 4N then, a level above the modular reduction leads there, and one above the
+    /// normal levels back. Only with slots-to-coefficients first and an arcsine; left out: two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invariant_sine: Option<bool>,
     /// Pairs of a number of diagonals and the baby steps that transforms of so many take, both
     /// ways; other numbers of diagonals, all if left out, take the steps of a fixed rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -208,6 +208,13 @@ impl CkksParameters {
         self.bootstrapping().map(BootstrappingParameters::sparse_weight).or_else(other)
     }
 
+    /// Non-zero coefficients of the secret of the conjugation-invariant ring, N/16, if the set's
+    /// bootstrapping does both sines in one there.
+    pub fn invariant_weight(&self) -> Option<usize> {
+        let b = self.bootstrapping().filter(|b| b.invariant_sine());
+        b.map(|_| security::invariant_weight(self.degree()))
+    }
+
     /// Auxiliary primes of the key to the sparse secret, beside the primes of level 0.
     pub fn sparse_auxiliary(&self) -> usize {
         self.encapsulation().map_or(SPARSE_AUXILIARY, Encapsulation::auxiliary)
@@ -331,6 +338,7 @@ impl CkksParameters {
                 coefficients_to_slots_stages: listed(b.to_slots_stages.iter().map(|&s| s as i64)),
                 coefficients_to_slots_shifts: listed(b.to_slots_shifts.iter().map(|&s| s.into())),
                 first_transform_by_keys: b.first_by_keys.then_some(true),
+                invariant_sine: b.invariant_sine.then_some(true),
                 baby_steps: listed(b.baby_steps.iter().map(|&(k, s)| [k as i64, s as i64])),
             }),
             encapsulation: self.encapsulation().map(Encapsulation::literal),

@@ -385,6 +385,58 @@ fn slots_to_coefficients_first() {
     }
 }
 
+/// The chain of a set with slots-to-coefficients first that does both sines in one: a level more on
+/// the way there, one of its normal levels for the way back.
+fn with_one_sine(set: &str) -> Arc<Chain> {
+    let set = CkksParameters::by_name(set).unwrap();
+    let mut shape = ChainShape::from(&set);
+    let b = shape.bootstrapping.as_mut().unwrap();
+    b.invariant_sine = true;
+    b.effective_level -= 1;
+    let top = b.sine_input();
+    let (main, _) = shape.states[top];
+    let is_new = |p: &u32| !shape.main.contains(p) && !shape.auxiliary.contains(p);
+    let near = girih_ring::largest_ntt_primes(29, 1 << 17, 40).unwrap();
+    let more: Vec<u32> = near.into_iter().filter(is_new).take(2).collect();
+    shape.main.splice(main..main, more);
+    for state in &mut shape.states[top + 1..] {
+        state.0 += 2;
+    }
+    shape.states.insert(top + 1, (main + 2, 0));
+    *shape.digits.last_mut().unwrap() += 2;
+    Chain::new(shape).unwrap()
+}
+
+/// Both halves are slots of one ciphertext of the conjugation-invariant ring, and come back; the
+/// others of its variants work in such a set as in any.
+#[test]
+fn both_sines_are_one() {
+    let chain = with_one_sine("INSECURE_CKKS_D40_30BIT_LOW_STC_FIRST_N10");
+    for (variant, slots) in [
+        (Variant::Invariant, 512),
+        (Variant::Pair, 512),
+        (Variant::Packed, 64),
+        (Variant::Real, 512),
+    ] {
+        let mut f = Fixture::new(chain.clone(), slots, variant);
+        let plan = BootstrappingPlan::new(&chain, slots, 9, variant, &f.client.encoder).unwrap();
+        let mut z = f.client.random_slots(slots);
+        if variant == Variant::Real {
+            z.iter_mut().for_each(|z| z.im = 0.0);
+        }
+        for (what, z) in [("random", z), ("constant", constant(slots))] {
+            let effective = chain.highest_normal();
+            let scale = chain.scale(effective).unwrap();
+            let outcome = f.run(&format!("{variant:?}, {what}"), &z, &plan, &|r, x| {
+                let y = r.bootstrap(x, &plan)?;
+                assert_eq!((y.level, y.scale), (effective, scale));
+                Ok(y)
+            });
+            assert!(outcome.total.0 < -28.0, "{variant:?}, {what}: 2^{:.2}", outcome.total.0);
+        }
+    }
+}
+
 /// The first transform by keys: precision is that of the sets whose first transform takes a level,
 /// by an exact implementation at N = 2^10 and 2^12.
 #[test]

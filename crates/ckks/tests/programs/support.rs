@@ -81,7 +81,11 @@ impl Keys {
         match request {
             ResidentRequest::Key { kind, digit, part } => self.0[&(*kind, *digit, *part)].clone(),
             ResidentRequest::JoinedKey { kind, digits, part, basis } => {
-                let (n, whole) = (chain.degree(), chain.key_basis());
+                let n = chain.degree();
+                let whole = match (chain.in_invariant(), kind.is_invariant()) {
+                    (Some(chain), true) => chain.key_basis(),
+                    _ => chain.key_basis(),
+                };
                 let mut sum = vec![0; n * basis.len()];
                 for digit in digits {
                     let row = &self.0[&(*kind, *digit, *part)];
@@ -101,7 +105,7 @@ impl Keys {
                 let size = chain.degree() >> shape.log2_run;
                 let mut words = vec![0; size * shape.basis.len()];
                 for (limb, &prime) in words.chunks_exact_mut(size).zip(shape.basis.primes()) {
-                    plain.limb(chain.ring().primes[usize::from(prime)], limb);
+                    plain.limb_of(chain.ring(), prime, limb);
                 }
                 words
             }

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use girih_backend::poly::Basis;
+use girih_backend::poly::{Basis, View};
 use girih_ckks::Encoder;
 use girih_ckks::program::{Chain, FirstFactor, FirstRow, KeyKind, Part, Recorded};
 use girih_ring::sampler::{Gaussian, MaskSeed, RandomStream};
-use girih_ring::{Automorphism, NttTable, RnsBasis};
+use girih_ring::{Automorphism, NttTable, RnsBasis, bit_reverse};
 use num_complex::Complex64;
 
 use crate::support::Keys;
@@ -22,6 +22,8 @@ pub struct Client {
     tables: Vec<NttTable>,
     secret: Vec<i64>,
     sparse: Vec<i64>,
+    /// f_j of a secret of the conjugation-invariant ring.
+    invariant: Vec<i64>,
     stream: RandomStream,
     gaussian: Gaussian,
 }
@@ -31,15 +33,22 @@ impl Client {
         let n = chain.degree();
         let mut stream = MaskSeed([seed; 32]).stream(DOMAIN, 0);
         let secret = (0..n).map(|_| i64::from(stream.ternary())).collect();
-        let mut sparse = vec![0; n];
-        let mut left = 32;
-        while left > 0 {
-            let place = stream.uniform_below(n as u64) as usize;
-            if sparse[place] == 0 {
-                sparse[place] = 2 * stream.uniform_below(2) as i64 - 1;
-                left -= 1;
+        let mut of_weight = |mut left: usize| {
+            let mut sparse = vec![0; n];
+            while left > 0 {
+                let place = stream.uniform_below(n as u64) as usize;
+                if sparse[place] == 0 {
+                    sparse[place] = 2 * stream.uniform_below(2) as i64 - 1;
+                    left -= 1;
+                }
             }
-        }
+            sparse
+        };
+        let sparse = of_weight(32);
+        let invariant = match chain.in_invariant() {
+            Some(_) => of_weight(n / 16),
+            None => Vec::new(),
+        };
         let tables = chain.ring().primes.iter().map(|&p| NttTable::new(p, n).unwrap()).collect();
         Self {
             chain: chain.clone(),
@@ -47,6 +56,7 @@ impl Client {
             tables,
             secret,
             sparse,
+            invariant,
             stream,
             gaussian: Gaussian::new(3.19).unwrap(),
         }
@@ -141,6 +151,84 @@ impl Client {
         keys.insert(kind, 0, Part::A, a);
     }
 
+    /// A key between s(Y^2) and the secret of the conjugation-invariant ring, or of that ring: all in
+    /// the ring of degree 2N, whose evaluations are read at the points of each row.
+    fn two_ring_key(&mut self, kind: KeyKind, keys: &mut Keys) {
+        let chain = self.chain.clone();
+        let n = chain.degree();
+        let own = match kind {
+            KeyKind::FromInvariant => chain.clone(),
+            _ => chain.in_invariant().unwrap().clone(),
+        };
+        let mut dense = vec![0; 2 * n];
+        self.secret.iter().enumerate().for_each(|(j, &s)| dense[2 * j] = s);
+        let fold = |f: &[i64]| -> Vec<i64> {
+            let mut all = [f, &vec![0; n]].concat();
+            (1..n).for_each(|j| all[2 * n - j] = -f[j]);
+            all
+        };
+        let invariant = fold(&self.invariant);
+        let (from, to, views): (&Vec<i64>, &Vec<i64>, &[View]) = match kind {
+            KeyKind::InvariantMultiplication => (&invariant, &invariant, &[View::Lifted]),
+            KeyKind::ToInvariant => (&dense, &invariant, &[View::Lifted, View::LiftedConjugate]),
+            _ => (&invariant, &dense, &[View::Restricted, View::RestrictedMinus]),
+        };
+        let (base, p) = (own.key_basis(), own.product(own.auxiliary()));
+        for (number, digit) in own.digits().iter().enumerate() {
+            let error = match kind {
+                KeyKind::InvariantMultiplication => fold(&self.error()),
+                _ => [self.error(), self.error()].concat(),
+            };
+            let mut rows = vec![[Vec::new(), Vec::new()]; views.len()];
+            for &prime in base.primes() {
+                let q = chain.ring().primes[usize::from(prime)];
+                let table = NttTable::new(q, 2 * n).unwrap();
+                let values = |coefficients: &[i64]| -> Vec<u32> {
+                    let mut words: Vec<u32> =
+                        coefficients.iter().map(|&c| q.reduce_signed(c)).collect();
+                    table.forward(&mut words);
+                    words
+                };
+                let (from, to, error) = (values(from), values(to), values(&error));
+                let g = match digit.contains(prime) {
+                    true => (&*p % q.value()).to_u32_digits()[0],
+                    false => 0,
+                };
+                for (row, view) in rows.iter_mut().zip(views) {
+                    for j in 0..n {
+                        // The exponent of the point: conjugates are of minus it.
+                        let place = |j| 4 * bit_reverse(j, n.ilog2()) + 1;
+                        let e = match view {
+                            View::Lifted => place(j),
+                            View::LiftedConjugate => 4 * n - place(j),
+                            View::Restricted | View::RestrictedMinus if 2 * j < n => {
+                                place(2 * j + usize::from(*view == View::RestrictedMinus))
+                            }
+                            _ => {
+                                let k = 2 * (n - 1 - j);
+                                4 * n - place(k + usize::from(*view == View::RestrictedMinus))
+                            }
+                        };
+                        let at = bit_reverse((e - 1) / 2, (2 * n).ilog2());
+                        let source = match kind {
+                            KeyKind::InvariantMultiplication => q.mul(from[at], from[at]),
+                            _ => from[at],
+                        };
+                        let mask = self.stream.uniform_below(u64::from(q.value())) as u32;
+                        let b = q.sub(q.add(error[at], q.mul(g, source)), q.mul(mask, to[at]));
+                        row[0].push(b);
+                        row[1].push(mask);
+                    }
+                }
+            }
+            let count = rows.len();
+            for (half, [b, a]) in rows.into_iter().enumerate() {
+                keys.insert(kind, count * number + half, Part::B, b);
+                keys.insert(kind, count * number + half, Part::A, a);
+            }
+        }
+    }
+
     /// The switching keys `kinds`.
     pub fn keys(&mut self, kinds: &[KeyKind]) -> Keys {
         let chain = self.chain.clone();
@@ -173,6 +261,9 @@ impl Client {
                 KeyKind::SparseToDense => {
                     self.key(kind, [&sparse, &secret], &full, chain.auxiliary(), &mut keys)
                 }
+                KeyKind::InvariantMultiplication
+                | KeyKind::ToInvariant
+                | KeyKind::FromInvariant => self.two_ring_key(kind, &mut keys),
                 _ => unreachable!("a kind that the reference does not know"),
             }
         }
