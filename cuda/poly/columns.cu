@@ -32,7 +32,7 @@ constexpr int MODE_AT = OUTPUTS_AT + 8 * (int)(sizeof(OutputRecord) / 4);
 constexpr int GROUP_WORDS = MODE_AT + 4;
 static_assert(4 * GROUP_WORDS == GROUP_BYTES, "groups as the host writes them");
 
-// Couples of 16 words of a thread that are folded with each other, in the conjugation-invariant ring.
+// Couples of 16 words that are folded with each other, in the conjugation-invariant ring.
 constexpr int COUPLES = WIDTH * NEAR / 2;
 static_assert(!INVARIANT || WIDTH >= 8, "a tile of pairs has quads of both of their columns");
 
@@ -155,8 +155,7 @@ inverse_outer(u32 (&x)[16], const F& f, const TableFactors& factors, const uint4
 }
 
 // The outer stages of all sources, of which the innermost are done.
-FUNCTION void
-finish_sources(const LoadRecord* loads, int count, const u32* factors, u32* places) {
+FUNCTION void finish_sources(const LoadRecord* loads, int count, const u32* factors, u32* places) {
 #pragma unroll 1
     for (int task = threadIdx.x; task < count * WIDTH * NEAR; task += THREADS) {
         const int column = task % WIDTH, row = task / WIDTH % NEAR;
@@ -187,8 +186,8 @@ finish_sources(const LoadRecord* loads, int count, const u32* factors, u32* plac
 
 // The same in the conjugation-invariant ring, whose columns are unfolded then: a thread has both of
 // what is folded with each other.
-FUNCTION void unfold_sources(
-    const LoadRecord* loads, int count, const u32* factors, u32* places, bool has_lone) {
+FUNCTION void
+unfold_sources(const LoadRecord* loads, int count, const u32* factors, u32* places, bool has_lone) {
 #pragma unroll 1
     for (int task = threadIdx.x; task < count * COUPLES; task += THREADS) {
         const int column = task % COUPLES % WIDTH, row = task % COUPLES / WIDTH;
@@ -267,8 +266,7 @@ FUNCTION void load_sources(
                 const uint4 v =
                     INVARIANT
                         ? load_quad(from + (NEAR * rows + i) * ROW, first_column, quad)
-                        : load_shared_limb(
-                              (const uint4*)(from + (NEAR * rows + i) * ROW + column));
+                        : load_shared_limb((const uint4*)(from + (NEAR * rows + i) * ROW + column));
                 x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
             }
             const F f(load.q);
@@ -517,9 +515,10 @@ FUNCTION void finish_group(const u32* group, const u32* stage, int first_column)
 #pragma unroll
         for (int i = 0; i < NEAR; i++) {
             store_quad(
-                to + i * ROW, first_column, quad, make_uint4(
-                                            f.after_forward(x[0][i]), f.after_forward(x[1][i]),
-                                            f.after_forward(x[2][i]), f.after_forward(x[3][i])));
+                to + i * ROW, first_column, quad,
+                make_uint4(
+                    f.after_forward(x[0][i]), f.after_forward(x[1][i]), f.after_forward(x[2][i]),
+                    f.after_forward(x[3][i])));
         }
     }
 }

@@ -52,7 +52,8 @@ inverse_column(const Column& x, const uint2* table, const Field<true>& f, uint4 
 
 // x - i y for all words of a block's columns, y the word that each is folded with; `back`: x + i y,
 // and word 0 twice. Each pair has one thread; all threads come and go together.
-FUNCTION void fold_columns(const Column& x, uint2 unit, const Field<true>& f, bool has_lone, bool back) {
+FUNCTION void
+fold_columns(const Column& x, uint2 unit, const Field<true>& f, bool has_lone, bool back) {
     __syncthreads();
     const int slot = threadIdx.x, last = WIDTH - 1 - slot;
     const bool is_zero = has_lone && slot == 0, is_middle = has_lone && slot == WIDTH - 1;
@@ -152,7 +153,8 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
                 if (!output.coefficients) {
                     const uint2* table = a.tables.columns[0] + output.prime * COLUMN;
                     const Field<true> f(a.tables.primes[output.prime]);
-                    if constexpr (INVARIANT) fold_columns(result, __ldg(table), f, first_column == 0, false);
+                    if constexpr (INVARIANT)
+                        fold_columns(result, __ldg(table), f, first_column == 0, false);
                     forward_column(result, table, f);
                 }
                 for (int row = 0; row < COLUMN; row++) out[row * ROW + column] = result[row];

@@ -156,7 +156,7 @@ fn both_rings_in_few_rows() {
 
 #[test]
 fn both_rings_on_matrix_units() {
-    random_in_both(14, 8, seeds(6));
+    random_in_both(14, 8, seeds(4));
 }
 
 /// Limbs of the usual ring seen from the conjugation-invariant one, where resident ones may lie in
@@ -221,7 +221,7 @@ fn pairs_of_columns() {
         let plan = backend.poly().unwrap().plan(program.program.ring());
         let what = format!("2^{log2_degree}, wide: {wide}");
         check(&backend, &program, &plan, &what);
-        if log2_degree > 15 {
+        if log2_degree > 14 && wanted.is_empty() {
             continue;
         }
         let options = PolyOptions::of(plan).with_specialise(Specialise::Never);

@@ -58,7 +58,8 @@ pub(crate) fn general_launches(log2_degree: u32, both_rings: bool) -> Vec<ReadyL
     columns.chain([rows::general_launch(log2_degree, both_rings)]).collect()
 }
 
-/// The kernels that any program in the usual ring of a degree can run with, and what loads its keys.
+/// The kernels that any program in the usual ring of a degree can run with, and what loads its
+/// keys.
 pub fn general_sources(log2_degree: u32) -> Vec<(Source, usize)> {
     let launches = general_launches(log2_degree, false).into_iter();
     let general = launches.map(|l| (l.text.source(), l.shared_bytes));
