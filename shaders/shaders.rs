@@ -105,14 +105,17 @@ pub mod lib {
 /// Kernels of programs on polynomials.
 pub mod poly {
     texts! { "poly":
+        COLUMN_PAIRS = "column_pairs.wgsl",
         HALF_TRANSFORM = "half_transform.wgsl",
         MEMORY = "memory.wgsl",
+        MEMORY_WORDS = "memory_words.wgsl",
         SLOTS = "slots.wgsl",
         MODULAR = "modular.wgsl",
         POLY_COLUMNS = "poly_columns.wgsl",
         POLY_POINTWISE = "poly_pointwise.wgsl",
         POLY_ROWS = "poly_rows.wgsl",
         ROW_TILE = "row_tile.wgsl",
+        VIEWS = "views.wgsl",
     }
 }
 

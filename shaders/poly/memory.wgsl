@@ -21,7 +21,7 @@ struct Launch {
 // (value, quotient): for each prime psi^brv(i), then the inverses, N entries each.
 @group(0) @binding(3) var<storage, read> roots: array<vec2<u32>>;
 for s in 0..SEGMENTS:
-    @group(0) @binding(${4 + s}) var<storage, read_write> data_{s}: array<vec4<u32>>;
+    @group(0) @binding(${4 + s}) var<storage, read_write> data_{s}: array<${DATA}>;
 
 // Where the limbs of this call are listed.
 var<private> first_limb: u32;
@@ -33,6 +33,7 @@ fn limb(number: u32) -> vec2<u32> {
     return places[first_limb + number];
 }
 
+#if WORD_BY_WORD == 0
 fn load_words(place: vec2<u32>, word: u32) -> vec4<u32> {
     return data_0[(place.y + word) >> 2u];
 }
@@ -45,6 +46,7 @@ fn load_word(place: vec2<u32>, word: u32) -> u32 {
 fn store_words(place: vec2<u32>, word: u32, x: vec4<u32>) {
     data_0[(place.y + word) >> 2u] = x;
 }
+#end
 #else
 fn limb(number: u32) -> vec2<u32> {
     let place = places[first_limb + number];
@@ -52,6 +54,7 @@ fn limb(number: u32) -> vec2<u32> {
     return vec2<u32>((word >> (8u * (place.x & 3u))) & 7u, place.y);
 }
 
+#if WORD_BY_WORD == 0
 fn load_words(place: vec2<u32>, word: u32) -> vec4<u32> {
     let i = (place.y + word) >> 2u;
     switch place.x {
@@ -75,4 +78,8 @@ fn store_words(place: vec2<u32>, word: u32, x: vec4<u32>) {
         default: { data_0[i] = x; }
     }
 }
+#end
+#end
+#if WORD_BY_WORD
+#include memory_words
 #end

@@ -24,6 +24,9 @@
 #include modular
 #include half_transform
 #include slots
+#if INVARIANT
+#include column_pairs
+#end
 
 @compute @workgroup_size(THREADS)
 fn poly_columns(
@@ -37,7 +40,11 @@ fn poly_columns(
     // The first of this thread's words in a limb.
     let row = (4u * t) >> ${LOG_BLOCK - LOG_ROWS}u;
     let column = (4u * t) & ${BLOCK / ROWS - 1}u;
+#if INVARIANT
+    let word = pair_words(row, column, group.x);
+#else
     let word = row * BLOCK + group.x * ${BLOCK / ROWS}u + column;
+#end
     for (var i = 0u; i < steps; i++) {
         let record = records[at];
         at += 1u;
@@ -48,6 +55,10 @@ fn poly_columns(
                 at += 1u;
                 x = inverse(x, 1u, factor.z, record.w, t);
                 x = times_each(x, factor.xy, record.w);
+#if INVARIANT
+                x = unfolded(x, records[at].xy, record.w, t, group.x);
+                at += 1u;
+#end
             }
             fill_slot(record.y, x);
             continue;
@@ -109,7 +120,13 @@ fn poly_columns(
             for k in 0..4 {
             {
                 let prime = primes[${k}];
+#if INVARIANT
+                let x = folded(sums[${k}], records[at].xy, prime.x, t, group.x);
+                at += 1u;
+                let y = forward(x, 1u, prime.w, prime.x, t);
+#else
                 let y = forward(sums[${k}], 1u, prime.w, prime.x, t);
+#end
                 store_words(limb(prime.z), word, y);
             }
             }
@@ -117,6 +134,10 @@ fn poly_columns(
         }
         let prime = records[at];
         at += 1u;
+#if INVARIANT
+        let unit = records[at].xy;
+        at += 1u;
+#end
         var sums = sums_of(0u);
         for (var j = 0u; j < record.z; j++) {
             let terms = records[at];
@@ -141,7 +162,12 @@ fn poly_columns(
             at += 1u;
             var y = x;
             if (store.x != 0u) {
+#if INVARIANT
+                y = folded(x, unit, prime.x, t, group.x);
+                y = forward(y, 1u, prime.z, prime.x, t);
+#else
                 y = forward(x, 1u, prime.z, prime.x, t);
+#end
             }
             store_words(limb(store.y), word, y);
         }

@@ -22,6 +22,9 @@
 #include half_transform
 #end
 #include slots
+#if INVARIANT
+#include views
+#end
 
 const FACTOR = 1u << LOG2_FACTOR;
 
@@ -46,6 +49,11 @@ fn streamed(code: u32, number: u32, r: u32, t: u32) -> vec4<u32> {
     if (g == 1u && run == 0u) {
         return load_words(place, r * BLOCK + 4u * t);
     }
+#if INVARIANT
+    if ((g & 1u) == 0u) {
+        return viewed(place, g, run, r * BLOCK + 4u * t);
+    }
+#end
     let origin = source_row(g, r);
     var x: vec4<u32>;
     for (var j = 0u; j < 4u; j++) {

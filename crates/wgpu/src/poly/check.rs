@@ -12,14 +12,18 @@ use girih_backend::Result;
 use girih_backend::poly::{Program, lower};
 
 /// The builds for rings of degree 2^`log2_degree`, none where no kernel serves it: each kernel in
-/// both profiles, for memory in one and in several buffers, with few and with many slots.
+/// both profiles, for memory in one and in several buffers, with few and with many slots, and for
+/// both rings.
 pub fn poly_builds(log2_degree: u32, vendor: Vendor) -> Vec<PolyBuild> {
     let mut all = Vec::new();
     for kernel in PolyKernel::ALL.into_iter().filter(|_| LOG2_DEGREES.contains(&log2_degree)) {
         for profile in Profile::ALL {
-            for (segments, slots) in [(1, 1), (MOST_SEGMENTS, 9)] {
+            for (segments, slots, invariant) in
+                [(1, 1, false), (MOST_SEGMENTS, 9, false), (1, 1, true), (MOST_SEGMENTS, 9, true)]
+            {
                 let segments = PolyBuild::segments_for(segments);
-                let build = PolyBuild { kernel, log2_degree, slots, segments, profile, vendor };
+                let build =
+                    PolyBuild { kernel, log2_degree, invariant, slots, segments, profile, vendor };
                 all.push(PolyBuild { slots: build.slots_for(slots), ..build });
             }
         }
@@ -43,10 +47,12 @@ pub fn poly_builds_of(
     let schedule = lower(program, &gpu_plan(log2_degree), &[])?;
     let segments = PolyBuild::segments_for(segments);
     let kernel = PolyKernel::Rows;
-    let build = PolyBuild { kernel, log2_degree, slots: 0, segments, profile, vendor };
+    let invariant = false;
+    let build = PolyBuild { kernel, log2_degree, invariant, slots: 0, segments, profile, vendor };
     let ready = ready(ring, &build, &Primes::new(ring), &schedule, program.residents())?;
     let builds = ready.builds().into_iter();
-    Ok(builds.map(|(kernel, slots)| PolyBuild { kernel, slots, ..build }).collect())
+    let build = |(kernel, invariant, slots)| PolyBuild { kernel, invariant, slots, ..build };
+    Ok(builds.map(build).collect())
 }
 
 impl PolyBuild {

@@ -8,9 +8,14 @@ use crate::poly::column_steps::{Numbers, Step, TOGETHER, converted, last_use, or
 use crate::poly::limbs::{Limbs, ReadyTile, Record};
 use crate::poly::records::columns::{CORRECTED, KEEP, LOAD, LOAD_HALF, OUTPUTS, PARTS, PLAIN, SUM};
 use crate::poly::slots::Values;
-use crate::poly::tables::Primes;
+use crate::poly::tables::{Prime, Primes};
 use girih_backend::poly::schedule::{ColumnSum, ColumnTerm, ColumnTile, Form, Limb, Load};
 use girih_ring::{BaseConversion, RnsBasis};
+
+/// What a prime of the conjugation-invariant ring has more.
+fn unit(prime: &Prime) -> Option<Record> {
+    prime.unit.map(|unit| [unit.value, unit.quotient, 0, 0])
+}
 
 /// What tiles of columns are encoded with.
 pub(crate) struct ColumnEncoder<'a> {
@@ -32,6 +37,7 @@ impl ColumnEncoder<'_> {
         let steps = order(tile)?;
         let mut values = Values::new(last_use(tile, &numbers, &steps));
         let constants = self.conversions(tile)?;
+        self.check_ring(tile)?;
         let first = records.len();
         records.push([steps.len() as u32, 0, 0, 0]);
         limbs.begin_tile();
@@ -77,6 +83,17 @@ impl ColumnEncoder<'_> {
         Ok(limbs.tile(first, values.most()))
     }
 
+    /// All primes of a tile are of one ring.
+    fn check_ring(&self, tile: &ColumnTile) -> Result<(), String> {
+        let primes = tile.loads.iter().map(|load| load.0).chain(tile.sums.iter().map(|s| s.prime));
+        let kinds = primes.map(|prime| Ok(self.primes.prime(prime)?.unit.is_some()));
+        let kinds = kinds.collect::<Result<Vec<bool>, String>>()?;
+        if kinds.iter().any(|kind| *kind != kinds[0]) {
+            return Err("primes of both rings".into());
+        }
+        Ok(())
+    }
+
     fn load(
         &self,
         prime: u16,
@@ -101,6 +118,7 @@ impl ColumnEncoder<'_> {
             let factor = prime.size_inverse;
             let degree = self.primes.degree;
             records.push([factor.value, factor.quotient, prime.roots + degree, 0]);
+            records.extend(unit(prime));
         }
         Ok(())
     }
@@ -185,6 +203,11 @@ impl ColumnEncoder<'_> {
                 records.push(std::array::from_fn(|sum| term(sum, i).map_or(0, |(_, x)| x)));
             }
         }
+        if outputs.is_some() {
+            for sum in sums {
+                records.extend(unit(self.primes.prime(sum.prime)?));
+            }
+        }
         let kind = if outputs.is_some() { OUTPUTS } else { PARTS };
         records[at] = [kind, count.div_ceil(2) as u32, 0, 0];
         Ok(())
@@ -232,6 +255,7 @@ impl ColumnEncoder<'_> {
         let p = prime.modulus;
         let part = if has_part { values.slot(numbers.parts + number)? + 1 } else { 0 };
         records.push([p.value(), p.neg_inverse(), prime.roots, part]);
+        records.extend(unit(prime));
         let mut read: Vec<(usize, u32)> = Vec::new();
         for term in &sum.terms {
             match *term {

@@ -264,8 +264,8 @@ impl PolyDevice for WgpuPoly {
             (shapes?, state.memory.segments().max(1))
         };
         let ready = ready(&self.ring, &self.build, &self.tables.primes, schedule, &shapes)?;
-        for (kernel, slots) in ready.builds() {
-            self.scripter().pipeline(kernel, slots, segments)?;
+        for (kernel, invariant, slots) in ready.builds() {
+            self.scripter().pipeline(kernel, invariant, slots, segments)?;
         }
         let bytes = 16 * ready.records.len() as u64;
         let records = self.gpu.buffer(bytes, STORAGE, "the records of a routine")?;

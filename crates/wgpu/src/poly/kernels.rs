@@ -19,6 +19,9 @@ const SOURCES: &[(&str, &str)] = &[
     ("half_transform", girih_shaders::poly::HALF_TRANSFORM),
     ("modular", girih_shaders::poly::MODULAR),
     ("memory", girih_shaders::poly::MEMORY),
+    ("memory_words", girih_shaders::poly::MEMORY_WORDS),
+    ("column_pairs", girih_shaders::poly::COLUMN_PAIRS),
+    ("views", girih_shaders::poly::VIEWS),
     ("slots", girih_shaders::poly::SLOTS),
     ("arithmetic", girih_shaders::lib::ARITHMETIC),
 ];
@@ -65,6 +68,9 @@ pub struct PolyBuild {
     pub kernel: PolyKernel,
     /// log2 of the degree N.
     pub log2_degree: u32,
+    /// Whether it knows the conjugation-invariant ring: columns then are of that ring alone, and
+    /// rows and pointwise kernels read limbs of the other ring as well.
+    pub invariant: bool,
     /// Sums and loads that a thread can hold.
     pub slots: usize,
     /// Segments of memory that it binds.
@@ -131,12 +137,15 @@ impl PolyBuild {
         let rows = self.log2_degree - row;
         let stages = if self.kernel == PolyKernel::Columns { rows } else { row };
         let int64 = self.profile == Profile::Int64;
+        let word_by_word = self.invariant && self.kernel == PolyKernel::Columns;
         let constants = [
             ("INT64", i128::from(int64)),
             ("SIGNED", 0),
             ("LIMBS", 0),
             ("COARSE", 0),
             ("CONSTANT_WORDS", 0),
+            ("INVARIANT", i128::from(self.invariant)),
+            ("WORD_BY_WORD", i128::from(word_by_word)),
             ("SEGMENTS", self.segments as i128),
             ("SLOTS", self.slots as i128),
             ("SLOT_WORDS", i128::from(self.slot_words())),
@@ -158,7 +167,10 @@ impl PolyBuild {
         };
         let codes = codes.iter().map(|&(name, code)| (name, code.into()));
         let constants = constants.into_iter().chain(codes);
-        let constants = constants.map(|(name, x)| (name.to_owned(), Value::Int(x))).collect();
+        let constants = constants.map(|(name, x)| (name.to_owned(), Value::Int(x)));
+        // What memory is declared as.
+        let data = Value::Text(if word_by_word { "u32" } else { "vec4<u32>" }.into());
+        let constants = constants.chain([("DATA".to_owned(), data)]).collect();
         let lazy = Lazy::new(&[], Numbers::Unsigned { coarse: false });
         let expander = Expander::new(SOURCES, constants, &|_, _| None, lazy);
         let (text, constants) = expander.expand(self.kernel.name())?;

@@ -30,6 +30,7 @@ fn fitting(backend: &WgpuBackend, ring: &RingShape) -> Result<PolyBuild> {
     let build = PolyBuild {
         kernel: PolyKernel::Rows,
         log2_degree: ring.log2_degree,
+        invariant: false,
         slots: 0,
         segments: 1,
         profile: backend.profile(),

@@ -3,6 +3,8 @@
 
 /// What tiles of rows are made of.
 pub(crate) mod rows {
+    use girih_backend::poly::schedule::{LIFTED, LIFTED_CONJUGATE, RESTRICTED};
+
     /// Steps: a load, one that is transformed, products that two sums share, a sum, one that is
     /// kept.
     pub const LOAD: u32 = 0;
@@ -28,6 +30,9 @@ pub(crate) mod rows {
 
     /// Everything that the kernels name.
     pub const CODES: &[(&str, u32)] = &[
+        ("LIFTED", LIFTED),
+        ("LIFTED_CONJUGATE", LIFTED_CONJUGATE),
+        ("RESTRICTED", RESTRICTED),
         ("LOAD_HALF", LOAD_HALF),
         ("PRODUCTS", PRODUCTS),
         ("SUM", SUM),

@@ -9,11 +9,52 @@ use crate::poly::records::rows::{
 };
 use crate::poly::slots::Values;
 use crate::poly::tables::Primes;
+use girih_backend::poly::View;
 use girih_backend::poly::schedule::{Form, Limb, Load, RowSum, RowTerm, RowTile, Source, Store};
 use girih_ring::{Automorphism, Modulus};
 
 /// Marks the first operand of a term that has a factor.
 const FACTOR: u32 = 1 << LOG2_FACTOR;
+
+/// All that a tile loads, into slots and where it is multiplied.
+fn loads(tile: &RowTile) -> impl Iterator<Item = Load> + '_ {
+    let terms = tile.sums.iter().flat_map(|sum| &sum.terms);
+    let streamed = terms.flat_map(|term| [term.a, term.b]).filter_map(|operand| match operand {
+        Some(Source::Stream(load)) => Some(load),
+        _ => None,
+    });
+    streamed.chain(tile.loads.iter().copied())
+}
+
+/// Whether a tile reads limbs of the other ring.
+pub(crate) fn has_views(tile: &RowTile) -> bool {
+    loads(tile).any(|load| load.automorphism.is_multiple_of(2))
+}
+
+/// Refuses views that lead to another ring than that of the tile, and automorphisms of the
+/// conjugation-invariant ring.
+fn check_ring(tile: &RowTile, invariant: bool) -> Result<(), String> {
+    for load in loads(tile) {
+        let g = load.automorphism;
+        match View::of_code(g) {
+            Some(view) if view.lifts() != invariant => {
+                return Err(format!(
+                    "{view:?} leads to the other ring than prime {}'s",
+                    tile.prime
+                ));
+            }
+            None if g != 1 && invariant => {
+                return Err(format!("X -> X^{g} in the conjugation-invariant ring"));
+            }
+            _ => {}
+        }
+    }
+    let stores = tile.sums.iter().flat_map(|sum| &sum.stores);
+    match stores.map(|store| store.automorphism).find(|&g| g != 1 && invariant) {
+        Some(g) => Err(format!("X -> X^{g} in the conjugation-invariant ring")),
+        None => Ok(()),
+    }
+}
 
 /// What tiles of rows are encoded with.
 pub(crate) struct RowEncoder<'a> {
@@ -50,6 +91,7 @@ impl RowEncoder<'_> {
         let is_plain = |load: &Load| self.is_plain(load, limbs);
         let shared = shared(tile, is_plain, |load| self.is_half(load) || is_plain(load));
         let values = Values::new(last_use(tile, &shared)?);
+        check_ring(tile, prime.unit.is_some())?;
         let first = records.len();
         // 2^64 mod p takes away both reductions that a sum goes through.
         let square = p.to_montgomery(p.to_montgomery(1));
@@ -189,8 +231,10 @@ impl RowEncoder<'_> {
     /// The two words of an operand in memory.
     fn stream(&self, load: &Load, limbs: &mut Limbs<'_>) -> Result<[u32; 2], String> {
         let g = load.automorphism;
-        if g.is_multiple_of(2) || g >> (self.log2_degree + 1) != 0 {
-            return Err(format!("X -> X^{g}: the exponent is odd and below 2N"));
+        match View::of_code(g) {
+            Some(_) if load.form == Form::Evaluations => {}
+            None if !g.is_multiple_of(2) && g >> (self.log2_degree + 1) == 0 => {}
+            _ => return Err(format!("X -> X^{g}: the exponent is odd and below 2N")),
         }
         let (number, log2_run) = limbs.read(load.from)?;
         if load.form == Form::Half && log2_run > 0 {

@@ -59,7 +59,7 @@ pub(crate) struct Script {
 pub(crate) struct Scripter<'a> {
     pub gpu: &'a Gpu,
     pub kernels: &'a Kernels,
-    /// Without kernel and slots.
+    /// Without kernel, ring and slots.
     pub build: PolyBuild,
     pub roots: &'a wgpu::Buffer,
     /// Bound where a kernel has more bindings than there are segments.
@@ -177,11 +177,13 @@ impl Scripter<'_> {
     pub fn pipeline(
         &self,
         kernel: PolyKernel,
+        invariant: bool,
         slots: usize,
         segments: usize,
     ) -> Result<Arc<Pipeline>> {
         let segments = PolyBuild::segments_for(segments.min(MOST_SEGMENTS));
-        self.kernels.pipeline(self.gpu, PolyBuild { kernel, slots, segments, ..self.build })
+        let build = PolyBuild { kernel, invariant, slots, segments, ..self.build };
+        self.kernels.pipeline(self.gpu, build)
     }
 
     /// Dispatches of a routine for calls whose limbs lie at `addresses`, call by call; `gathered`
@@ -257,9 +259,10 @@ impl Scripter<'_> {
             let first_tile = places.entries.len() as u32;
             places.entries.extend(tiles.iter().map(|tile| [tile.first, 0]));
             let (first_limb, limbs) = (first_limb as u32, ready.limbs.len() as u32);
+            let ReadyLaunch { kernel, invariant, slots: held, .. } = *launch;
             planned.push(Planned {
                 launch: Launch { first_tile, first_limb, limbs, unused: 0, slots },
-                pipeline: self.pipeline(launch.kernel, launch.slots, segments.len())?,
+                pipeline: self.pipeline(kernel, invariant, held, segments.len())?,
                 segments: segments.clone(),
                 groups: [launch.groups, tiles.len() as u32, calls as u32],
                 copies: std::mem::take(&mut copies),

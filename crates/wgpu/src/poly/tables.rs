@@ -12,8 +12,10 @@ pub(crate) struct Prime {
     pub modulus: Modulus,
     /// Where its roots of unity begin in the table; those of the inverse follow N entries later.
     pub roots: u32,
-    /// N^-1.
+    /// N^-1, of the conjugation-invariant ring (2N)^-1.
     pub size_inverse: Shoup,
+    /// i of the fold of the conjugation-invariant ring; none in the usual one.
+    pub unit: Option<Shoup>,
 }
 
 /// The primes of a ring.
@@ -26,10 +28,15 @@ pub(crate) struct Primes {
 impl Primes {
     pub fn new(ring: &RingShape) -> Self {
         let degree = ring.degree() as u32;
-        let prime = |(number, &modulus): (usize, &Modulus)| Prime {
-            modulus,
-            roots: 2 * degree * number as u32,
-            size_inverse: modulus.shoup(modulus.inverse(degree)),
+        let prime = |(number, &modulus): (usize, &Modulus)| {
+            let invariant = ring.is_invariant(number as u16);
+            let doubled = if invariant { 2 * degree } else { degree };
+            Prime {
+                modulus,
+                roots: 2 * degree * number as u32,
+                size_inverse: modulus.shoup(modulus.inverse(doubled)),
+                unit: invariant.then(|| fold_unit(modulus)),
+            }
         };
         Self { all: ring.primes.iter().enumerate().map(prime).collect(), degree }
     }
@@ -40,6 +47,12 @@ impl Primes {
         let prime = self.all.get(usize::from(number));
         prime.ok_or_else(|| format!("prime {number} of a ring of {count}"))
     }
+}
+
+/// i = psi^N. As psi is a power of the least number that is no square, i is the same for each N.
+fn fold_unit(modulus: Modulus) -> Shoup {
+    let smallest = SplitNtt::invariant(modulus, 2).ok().and_then(|ntt| ntt.fold_unit());
+    smallest.expect("the ring was checked")
 }
 
 /// The primes of a ring, and the table of roots on the device.
@@ -58,15 +71,16 @@ impl Tables {
         let bytes = 16 * (degree * ring.primes.len()) as u64;
         let what = format!("roots of unity of {} primes", ring.primes.len());
         let roots = gpu.buffer(bytes, STORAGE, &what)?;
-        for (group, moduli) in ring.primes.chunks(PRIMES_AT_ONCE).enumerate() {
-            let made: Vec<SplitNtt> = moduli
-                .par_iter()
-                .map(|&modulus| SplitNtt::new(modulus, degree))
+        for first in (0..ring.primes.len()).step_by(PRIMES_AT_ONCE) {
+            let primes = first..ring.primes.len().min(first + PRIMES_AT_ONCE);
+            let made: Vec<SplitNtt> = primes
+                .into_par_iter()
+                .map(|prime| ring.transform(prime as u16))
                 .collect::<Result<_, _>>()
                 .map_err(|e| BackendError::InvalidRequest(e.to_string()))?;
             let words: Vec<[u32; 2]> = made.par_iter().flat_map_iter(entries).collect();
-            let first = group * PRIMES_AT_ONCE * 2 * degree;
-            gpu.queue.write_buffer(&roots, 8 * first as u64, bytemuck::cast_slice(&words));
+            let at = 16 * (first * degree) as u64;
+            gpu.queue.write_buffer(&roots, at, bytemuck::cast_slice(&words));
         }
         Ok(Self { primes: Primes::new(ring), roots, bytes })
     }

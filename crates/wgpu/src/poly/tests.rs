@@ -2,7 +2,7 @@
 
 use crate::poly::device::WgpuPoly;
 use crate::{OpenOptions, Profile, Vendor, WgpuBackend, enumerate};
-use girih_backend::poly::random::{self, Numbers, RandomProgram, random_program};
+use girih_backend::poly::random::{self, Numbers, RandomProgram, random_program_over};
 use girih_backend::poly::{
     Basis, Bindings, Domain, HostPolynomials, Interpreted, PolyEngine, PolyPlan, ProgramBuilder,
     ResidentShape, Term, interpret,
@@ -84,7 +84,7 @@ fn agree(engine: &PolyEngine, seeds: std::ops::Range<u64>) {
         PolyPlan { turn_operands: true, ..own },
     ];
     for seed in seeds {
-        let random = random_program(log2_degree, 12, seed);
+        let random = random_program_over(engine.ring().clone(), 12, seed);
         let RandomProgram { program, residents, inputs, keep } = &random;
         let want = interpret(program, residents, inputs, keep).expect("in order");
         for plan in plans {
@@ -106,6 +106,18 @@ fn random_programs_equal_the_interpreter() {
     }
 }
 
+#[test]
+fn random_programs_in_both_rings_equal_the_interpreter() {
+    for profile in Profile::ALL {
+        let Some(device) = software(profile, None) else { return };
+        // One column, a pair of which two threads have a half each; one row; two rows and eight.
+        for log2_degree in [3, 10, 11, 13] {
+            let ring = random::both_rings(log2_degree);
+            agree(&PolyEngine::open(&device, ring).expect("a ring in order"), 0..3);
+        }
+    }
+}
+
 /// By the kernels for Intel, whose slots are single words where they are more than a few.
 #[test]
 fn slots_word_by_word_change_nothing() {
@@ -114,6 +126,8 @@ fn slots_word_by_word_change_nothing() {
         for log2_degree in [4, 11] {
             let ring = random::ring(log2_degree);
             agree(&PolyEngine::open(&device, ring).expect("a ring in order"), 0..3);
+            let both = random::both_rings(log2_degree);
+            agree(&PolyEngine::open(&device, both).expect("a ring in order"), 3..4);
         }
         assert!(device.poly_kernels().have_slot_words(), "{profile}: no tile has so many slots");
     }
@@ -128,6 +142,9 @@ fn memory_in_many_buffers_changes_nothing() {
         // Leaves the last four limbs of each of eight buffers to what follows.
         let _taken: Vec<_> = (0..8).map(|_| engine.allocate(60).expect("small")).collect();
         agree(&engine, 20..22);
+        let engine = PolyEngine::open(&device, random::both_rings(12)).expect("a ring in order");
+        let _taken: Vec<_> = (0..8).map(|_| engine.allocate(60).expect("small")).collect();
+        agree(&engine, 22..24);
     }
 }
 
