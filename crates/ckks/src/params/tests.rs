@@ -1,5 +1,6 @@
 use super::*;
 use crate::published;
+use girih_rlwe::ParameterSet;
 
 fn d40() -> CkksParameters {
     CkksParameters::by_name("CKKS_D40").expect("built in")
@@ -245,6 +246,61 @@ fn sets_choose_the_order_of_a_bootstrapping() {
     assert!(text.contains("arcsine_levels = 1: must be 0 (none), 2"), "{text}");
 }
 
+/// Both sines in one: a level above the modular reduction and one above the normal ones, primes of
+/// both rings, and a secret that the estimates count with.
+#[test]
+fn sets_with_both_sines_in_one() {
+    let set = CkksParameters::by_name("CKKS_D40_30BIT_INVARIANT_STC_FIRST").expect("built in");
+    let b = set.bootstrapping().expect("it has one");
+    assert!(b.invariant_sine());
+    let found = [b.output_level(), b.eval_mod_output_level(), b.eval_mod_level()];
+    assert_eq!((found, b.to_slots_output_level(), b.top_level()), ([13, 16, 24], 25, 28));
+    assert_eq!((set.default_level(), set.bootstrap_level()), (13, 3));
+    assert_eq!((set.level_kind(24), set.level_kind(25)), {
+        (LevelKind::EvalMod, LevelKind::CoefficientsToSlots)
+    });
+    // The way back starts a level above the normal ones, at a scale of theirs.
+    assert!(set.scale(14).is_some() && set.scale(16).is_some());
+    assert_eq!(set.invariant_weight(), Some(4096));
+    let chain = set.chain();
+    assert!(chain.moduli().iter().all(|p| p.value() % (1 << 18) == 1 && p.value() < 1 << 30));
+    assert!((set.log2_modulus() - 1728.45).abs() < 0.01);
+    let security = set.security();
+    println!("{security:?}");
+    assert!(security.estimate.dense > 128.0 && security.estimate.dense_matzov > 128.0);
+    // Scales of the default set, to a fraction of its own spread.
+    let other = CkksParameters::default();
+    for level in 0..=13 {
+        let [one, two] = [&set, &other].map(|set| set.scale(level).expect("canonical").log2());
+        assert!((one - two).abs() < 0.04, "level {level}: 2^{one}, 2^{two}");
+    }
+    let bytes = set.to_canonical();
+    assert_eq!(CkksParameters::from_canonical(&bytes).ok(), Some(set.clone()));
+    let (last, rest) = bytes.split_last().expect("some");
+    assert_eq!(*last, 1);
+    for wrong in [rest.to_vec(), [rest, &[0]].concat(), [&bytes[..], &[1]].concat()] {
+        assert!(CkksParameters::from_canonical(&wrong).is_err());
+    }
+    // Where nothing else is said of its transforms, too.
+    let small = CkksParameters::by_name("INSECURE_CKKS_D40_30BIT_INVARIANT_STC_FIRST_N10");
+    let small = small.expect("built in");
+    let refused = |of: &CkksParameters, change: &dyn Fn(&mut BootstrappingLiteral)| {
+        let mut literal = ParameterLiteral { name: "MINE".into(), ..of.literal() };
+        change(literal.bootstrapping.as_mut().expect("it has one"));
+        CkksParameters::new(&literal).expect_err("must be refused").to_string()
+    };
+    let needed = "only with slots-to-coefficients first and an arcsine";
+    let text = refused(&small, &|b| b.slots_to_coefficients_first = None);
+    assert!(text.contains(needed), "{text}");
+    let text = refused(&small, &|b| b.arcsine_levels = None);
+    assert!(text.contains(needed), "{text}");
+    let text = refused(&set, &|b| b.invariant_sine = None);
+    assert!(text.contains("there must be 27 states"), "{text}");
+    let text = refused(&other, &|b| b.invariant_sine = Some(true));
+    assert!(text.contains("1 modulo 4N = 262144"), "{text}");
+    assert_eq!(other.invariant_weight(), None);
+}
+
 #[test]
 fn sparse_packing_shares_stages_as_stated() {
     let set = d40();
@@ -325,6 +381,7 @@ fn sets_with_a_first_transform_by_keys() {
         ("CKKS_D40_30BIT_12", [12, 15, 23, 26], 1730.7, "1340.89", 131.6),
         ("CKKS_D40_30BIT_12_STC_FIRST", [13, 15, 23, 26], 1730.7, "1340.89", 131.6),
         ("CKKS_D35_30BIT_LOW", [16, 19, 27, 30], 1695.6, "1395.75", 134.5),
+        ("CKKS_D40_30BIT_INVARIANT_STC_FIRST", [13, 16, 24, 28], 1728.45, "1428", 131.6),
     ] {
         let set = CkksParameters::by_name(name).expect("built in");
         let b = set.bootstrapping().expect("it has one");
