@@ -121,7 +121,8 @@ impl EvaluationKeys {
             (1 + log2 as usize) << b.coefficients_to_slots_stages(log2, log2)[0]
         });
         let invariant = set.invariant_weight().map_or(0, |_| 5);
-        let most = (set.slots() + 3 + first + invariant) * (4 * KeyKind::Multiplication.words(set) + 64);
+        let most =
+            (set.slots() + 3 + first + invariant) * (4 * KeyKind::Multiplication.words(set) + 64);
         Self::read(open_for(wire::EVALUATION_KEYS, set, most, bytes)?)
     }
 
