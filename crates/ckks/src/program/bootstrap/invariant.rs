@@ -79,7 +79,7 @@ impl Recorder {
     ///
     /// # Errors
     /// For a chain without that ring, with KLSS, and at level 0.
-    pub(super) fn to_invariant(
+    pub(super) fn enter_invariant(
         &mut self,
         x: &Recorded,
         values: &TwoValues,
@@ -93,8 +93,8 @@ impl Recorder {
     /// labelled `scale`.
     ///
     /// # Errors
-    /// As [`Recorder::to_invariant`].
-    pub(super) fn from_invariant(
+    /// As [`Recorder::enter_invariant`].
+    pub(super) fn leave_invariant(
         &mut self,
         x: &Recorded,
         values: &TwoValues,

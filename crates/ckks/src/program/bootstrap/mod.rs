@@ -247,10 +247,10 @@ impl Recorder {
             let chain = self.chain().clone();
             let shape = shape_of(&chain)?;
             let scale = chain.sine_scale(shape.sine_input()).expect("EvalMod starts here");
-            let both = self.to_invariant(x, there, scale / 2.0)?;
+            let both = self.enter_invariant(x, there, scale / 2.0)?;
             let y = self.in_invariant(|there| there.part(&both, plan))?;
             let scale = chain.scale(y.level - 1).expect("a normal level");
-            return self.from_invariant(&y, back, scale);
+            return self.leave_invariant(&y, back, scale);
         }
         let conjugate = self.conjugate(x)?;
         let re = self.add(x, &conjugate)?;
