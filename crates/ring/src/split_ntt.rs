@@ -205,8 +205,8 @@ impl SplitNtt {
         self.size / self.row_len
     }
 
-    /// The primitive 2N-th root of unity: `x^((p-1)/2N)` for the least x >= 2 that gives one. Of the
-    /// conjugation-invariant ring a 4N-th one, whose square is that of the usual ring.
+    /// The primitive 2N-th root of unity: `x^((p-1)/2N)` for the least x >= 2 that gives one. Of
+    /// the conjugation-invariant ring a 4N-th one, whose square is that of the usual ring.
     pub fn psi(&self) -> u32 {
         self.psi
     }

@@ -311,8 +311,8 @@ fn root_of_psi(table: &NttTable) -> u32 {
 }
 
 /// The transform of the conjugation-invariant ring by that of the usual one: with g_0 = f_0 and g_j
-/// = f_j - i f_(N-j), the value at psi^(4 brv(j) + 1) of the sum of g_j Y^j is the value at (psi^2)^(2
-/// brv(j) + 1) of the sum of g_j psi^-j X^j.
+/// = f_j - i f_(N-j), the value at psi^(4 brv(j) + 1) of the sum of g_j Y^j is the value at
+/// (psi^2)^(2 brv(j) + 1) of the sum of g_j psi^-j X^j.
 fn forward_invariant(table: &NttTable, words: &mut [u32]) {
     let (m, n) = (table.modulus(), table.size());
     let psi = root_of_psi(table);

@@ -20,10 +20,10 @@
 //! # A polynomial in memory
 //!
 //! A *limb* is a polynomial modulo one prime: N words. Primes are of one of two rings, that in X or
-//! the conjugation-invariant one ([`RingShape`]); no basis has primes of both. A polynomial over a [`Basis`] is one limb a
-//! prime, in the order of the basis. Limbs that are stored or compared are canonical, in `[0, p)`,
-//! and lie in one of three [forms](schedule::Form): coefficients, evaluations (the order of
-//! `girih_ring::NttTable`), or half transformed.
+//! the conjugation-invariant one ([`RingShape`]); no basis has primes of both. A polynomial over a
+//! [`Basis`] is one limb a prime, in the order of the basis. Limbs that are stored or compared are
+//! canonical, in `[0, p)`, and lie in one of three [forms](schedule::Form): coefficients,
+//! evaluations (the order of `girih_ring::NttTable`), or half transformed.
 
 mod check;
 pub mod device;

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use super::schedule;
-
 mod builder;
 mod ring;
 
@@ -128,12 +126,12 @@ impl View {
         [Self::Lifted, Self::LiftedConjugate, Self::Restricted, Self::RestrictedMinus];
 
     /// Its code among exponents of automorphisms, which are odd.
-    pub fn code(self) -> u32 {
+    pub const fn code(self) -> u32 {
         match self {
-            Self::Lifted => schedule::LIFTED,
-            Self::LiftedConjugate => schedule::LIFTED_CONJUGATE,
-            Self::Restricted => schedule::RESTRICTED,
-            Self::RestrictedMinus => schedule::RESTRICTED_MINUS,
+            Self::Lifted => 0,
+            Self::LiftedConjugate => 2,
+            Self::Restricted => 4,
+            Self::RestrictedMinus => 6,
         }
     }
 

@@ -14,16 +14,16 @@
 //! slots, computes sums of them, each of which is a slot too, and stores some. Launches run one
 //! after the other; a launch writes no limb that it reads, and none twice.
 
-use crate::poly::{Domain, Value};
+use crate::poly::{Domain, Value, View};
 
-/// [`View::Lifted`](super::View::Lifted) as a value of [`Load::automorphism`].
-pub const LIFTED: u32 = 0;
-/// [`View::LiftedConjugate`](super::View::LiftedConjugate).
-pub const LIFTED_CONJUGATE: u32 = 2;
-/// [`View::Restricted`](super::View::Restricted).
-pub const RESTRICTED: u32 = 4;
-/// [`View::RestrictedMinus`](super::View::RestrictedMinus).
-pub const RESTRICTED_MINUS: u32 = 6;
+/// [`View::Lifted`] as a value of [`Load::automorphism`].
+pub const LIFTED: u32 = View::Lifted.code();
+/// [`View::LiftedConjugate`].
+pub const LIFTED_CONJUGATE: u32 = View::LiftedConjugate.code();
+/// [`View::Restricted`].
+pub const RESTRICTED: u32 = View::Restricted.code();
+/// [`View::RestrictedMinus`].
+pub const RESTRICTED_MINUS: u32 = View::RestrictedMinus.code();
 
 /// How a limb lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

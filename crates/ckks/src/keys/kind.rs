@@ -31,8 +31,8 @@ pub enum KeyKind {
     /// degree 2N: rows 2d and 2d + 1 have the evaluations of digit d at the points y_j =
     /// psi^(4 brv(j) + 1) and 1 / y_j.
     ToInvariant,
-    /// From s'(Y) to s(Y^2): on the way back. Rows 2d and 2d + 1 have the evaluations of digit d at a
-    /// square root of each point of the usual ring and at minus that root.
+    /// From s'(Y) to s(Y^2): on the way back. Rows 2d and 2d + 1 have the evaluations of digit d at
+    /// a square root of each point of the usual ring and at minus that root.
     FromInvariant,
     /// For the automorphism X -> X^g: from s to what the automorphism takes to s.
     Galois(u32),

@@ -196,8 +196,8 @@ impl<'a> Recipe<'a> {
         &self.fresh.masks
     }
 
-    /// The errors of a row: one integer a coefficient, which is reduced into all limbs. Both rows of
-    /// a digit of the ring of degree 2N have the same.
+    /// The errors of a row: one integer a coefficient, which is reduced into all limbs. Both rows
+    /// of a digit of the ring of degree 2N have the same.
     pub fn errors(&self, digit: usize) -> Zeroizing<Vec<i8>> {
         let gaussian = Gaussian::new(ERROR_DEVIATION).expect("in the sampler's range");
         // Both rows of a digit have one error, of 2N coefficients: even ones, then odd ones.

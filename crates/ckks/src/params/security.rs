@@ -123,9 +123,9 @@ pub struct Security {
 }
 
 /// The weight of the secret of the conjugation-invariant ring at degree N: N/16. Errors of a
-/// rounding are (1 + norm(s)^2)/12 a coefficient. In that ring they count twice in the norm and four
-/// times in a slot, so that of a uniform ternary secret would be 1.5 bits larger than in the usual
-/// ring; with this weight it is no larger.
+/// rounding are (1 + norm(s)^2)/12 a coefficient. In that ring they count twice in the norm and
+/// four times in a slot, so that of a uniform ternary secret would be 1.5 bits larger than in the
+/// usual ring; with this weight it is no larger.
 pub(super) fn invariant_weight(degree: usize) -> usize {
     degree / 16
 }

@@ -3,8 +3,8 @@
 //!
 //! The ring's primes are F = [t_{nT-1}, .., t_0, q_0, .., q_{nM-1}], then the auxiliary primes P,
 //! then those of the basis T of KLSS; where both sines of a bootstrapping can be one, F and P once
-//! more, in the conjugation-invariant ring. So the base of every level is a contiguous range, and a limb
-//! array over a level and P is in ascending order.
+//! more, in the conjugation-invariant ring. So the base of every level is a contiguous range, and a
+//! limb array over a level and P is in ascending order.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};

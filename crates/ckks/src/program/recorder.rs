@@ -34,8 +34,8 @@ pub struct PlainPolynomial {
     pub log2_run: u32,
     /// The primes that it is wanted for.
     pub basis: Basis,
-    /// Where it is a polynomial of the ring of degree 2N, c(Y^2) + Y d(Y^2) with X = Y^2: d, and the
-    /// points at which it is wanted. N coefficients each, and no runs.
+    /// Where it is a polynomial of the ring of degree 2N, c(Y^2) + Y d(Y^2) with X = Y^2: d, and
+    /// the points at which it is wanted. N coefficients each, and no runs.
     pub odd: Option<OddPart>,
 }
 

@@ -286,7 +286,8 @@ struct KeyLimbs<'a> {
 }
 
 impl<'a> KeyLimbs<'a> {
-    /// The keys that are wanted; primes of the conjugation-invariant ring begin at `invariant_from`.
+    /// The keys that are wanted; primes of the conjugation-invariant ring begin at
+    /// `invariant_from`.
     fn new(
         keys: &'a dyn SwitchingKeySource,
         invariant_from: usize,

@@ -151,8 +151,8 @@ impl Client {
         keys.insert(kind, 0, Part::A, a);
     }
 
-    /// A key between s(Y^2) and the secret of the conjugation-invariant ring, or of that ring: all in
-    /// the ring of degree 2N, whose evaluations are read at the points of each row.
+    /// A key between s(Y^2) and the secret of the conjugation-invariant ring, or of that ring: all
+    /// in the ring of degree 2N, whose evaluations are read at the points of each row.
     fn two_ring_key(&mut self, kind: KeyKind, keys: &mut Keys) {
         let chain = self.chain.clone();
         let n = chain.degree();

@@ -126,31 +126,36 @@ impl ColumnWork {
         loads + self.kept + self.local + self.scaled() + conversions + usize::from(self.copies)
     }
 
-    /// Columns of a limb as rows of a tile.
+    /// The slot of a load, of columns in pairs.
     ///
     /// # Safety
     /// No task of the launch writes the limb.
-    unsafe fn gather(
+    unsafe fn load_pairs(
         &self,
         (layout, group): (Layout, usize),
-        (memory, limb): (&Memory<'_>, u32),
+        memory: &Memory<'_>,
+        load: &ColumnLoad,
         tile: &mut [u32],
     ) {
         let pairs = self.pairs(layout);
         for (r, row) in tile.chunks_exact_mut(self.width).enumerate() {
             for (column, slot, len) in pairs.runs(group) {
                 // SAFETY: as the caller promises.
-                let from = unsafe { memory.words(limb, r * layout.row_len + column, len) };
+                let from = unsafe { memory.words(load.limb, r * layout.row_len + column, len) };
                 row[slot..slot + len].copy_from_slice(from);
             }
         }
+        if load.half {
+            load.prime.ntt.inverse_column_tile(tile, self.width, load.factor);
+            load.prime.ntt.unfold_columns(group, tile);
+        }
     }
 
-    /// The way back.
+    /// Columns in pairs on their way to memory.
     ///
     /// # Safety
     /// No other task of the launch reads or writes these columns of the limb.
-    unsafe fn scatter(
+    unsafe fn store_pairs(
         &self,
         (layout, group): (Layout, usize),
         (memory, limb): (&Memory<'_>, u32),
@@ -199,11 +204,7 @@ impl ColumnWork {
             let tile = &mut slots.loads[number * tile_len..][..tile_len];
             if self.invariant {
                 // SAFETY: what is loaded is not written in this launch.
-                unsafe { self.gather((layout, group), (memory, load.limb), tile) };
-                if load.half {
-                    load.prime.ntt.inverse_column_tile(tile, width, load.factor);
-                    load.prime.ntt.unfold_columns(group, tile);
-                }
+                unsafe { self.load_pairs((layout, group), memory, load, tile) };
                 continue;
             }
             // SAFETY: what is loaded is not written in this launch.
@@ -232,18 +233,14 @@ impl ColumnWork {
                 let local = matches!(sum.out, Place::Local(_));
                 for (number, store) in sum.stores.iter().enumerate() {
                     if self.invariant {
-                        let words = match store.half {
-                            false => &*out,
-                            true => {
-                                let other = &mut other[..tile_len];
-                                other.copy_from_slice(out);
-                                sum.prime.ntt.fold_columns(group, other);
-                                sum.prime.ntt.forward_column_tile(other, width);
-                                &*other
-                            }
-                        };
+                        let (ntt, other) = (&sum.prime.ntt, &mut other[..tile_len]);
+                        other.copy_from_slice(out);
+                        if store.half {
+                            ntt.fold_columns(group, other);
+                            ntt.forward_column_tile(other, width);
+                        }
                         // SAFETY: these columns of a limb that is stored belong to this task.
-                        unsafe { self.scatter((layout, group), (memory, store.limb), words) };
+                        unsafe { self.store_pairs((layout, group), (memory, store.limb), other) };
                         continue;
                     }
                     // SAFETY: these columns of a limb that is stored belong to this task.

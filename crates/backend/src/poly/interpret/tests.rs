@@ -59,9 +59,9 @@ fn products_are_negacyclic_and_automorphisms_substitute() {
     }
 }
 
-/// In the ring of degree 2N, as integers modulo p: a polynomial u(Y^2) + Y v(Y^2) times an invariant
-/// one, plus its conjugate, is invariant; an invariant one times such a polynomial, its even part
-/// doubled, is of the usual ring. Views compute both.
+/// In the ring of degree 2N, as integers modulo p: a polynomial u(Y^2) + Y v(Y^2) times an
+/// invariant one, plus its conjugate, is invariant; an invariant one times such a polynomial, its
+/// even part doubled, is of the usual ring. Views compute both.
 #[test]
 fn views_are_those_of_the_ring_that_holds_both() {
     let usual = ring(4);

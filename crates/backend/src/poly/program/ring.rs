@@ -10,7 +10,8 @@ use girih_ring::{Modulus, RingError, SplitNtt};
 /// Limbs modulo most primes are polynomials in X with X^N = -1. Those modulo the last primes may be
 /// of the *conjugation-invariant ring* (Kim and Song 2018): f_0 + sum of f_j (Y^j + Y^-j), 0 < j <
 /// N, with Y^(2N) = -1. Such a polynomial has N coefficients, too, and N real slots. With X = Y^2
-/// both are parts of one ring of degree 2N, and a [`View`](super::View) leads from one to the other.
+/// both are parts of one ring of degree 2N, and a [`View`](super::View) leads from one to the
+/// other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RingShape {
     /// log2 of the degree N, from 1 to 17.

@@ -1,5 +1,5 @@
-//! Keys of the conjugation-invariant ring, and of the ways there and back: all looked at in the ring
-//! of degree 2N, of which both rings are parts.
+//! Keys of the conjugation-invariant ring, and of the ways there and back: all looked at in the
+//! ring of degree 2N, of which both rings are parts.
 
 use super::*;
 use girih_ring::{NttTable, bit_reverse};
@@ -26,8 +26,8 @@ fn client_of(set: &CkksParameters, [dense, sparse, invariant]: &[Vec<i8>; 3]) ->
     ClientKey::from_secrets(set, dense.clone(), Some(others)).expect("valid secrets")
 }
 
-/// The exponent of psi, of order 4N, of the point that word j of a row stands for, in half h of two:
-/// as the documentation of the keys says it.
+/// The exponent of psi, of order 4N, of the point that word j of a row stands for, in half h of
+/// two: as the documentation of the keys says it.
 fn exponent(kind: KeyKind, h: usize, j: usize, n: usize) -> usize {
     let brv = bit_reverse(j, n.ilog2());
     let first = match kind {
@@ -41,8 +41,8 @@ fn exponent(kind: KeyKind, h: usize, j: usize, n: usize) -> usize {
     }
 }
 
-/// Centred `b + a s - g s'` of each digit, in the ring of degree 2N: the same small integers in every
-/// limb, and all of them for a digit of each key.
+/// Centred `b + a s - g s'` of each digit, in the ring of degree 2N: the same small integers in
+/// every limb, and all of them for a digit of each key.
 fn check_two_ring_rows(
     set: &CkksParameters,
     source: &dyn SwitchingKeySource,

@@ -1,5 +1,5 @@
 //! Both sines as one: the halves of complex slots as real slots of the conjugation-invariant ring
-//! (docs/ckks.md, "Both sines in one"; the ring is of Kim and Song 2018).
+//! (docs/ckks.md, "Bootstrapping"; the ring is of Kim and Song 2018).
 //!
 //! With X = Y^2 a ciphertext under s(X) is one of the ring of degree 2N under s(Y^2). There it is
 //! multiplied by a plaintext that is 1 at a square root of each point and -i at its negative, goes
@@ -28,8 +28,8 @@ use crate::Encoder;
 /// log2 of the scale that plaintexts are kept at.
 const SCALE: i32 = 60;
 
-/// A plaintext of the ring of degree 2N, c(Y^2) + Y d(Y^2), that takes one value at a square root of
-/// each point of the usual ring and another one at its negative.
+/// A plaintext of the ring of degree 2N, c(Y^2) + Y d(Y^2), that takes one value at a square root
+/// of each point of the usual ring and another one at its negative.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TwoValues {
     even: Mask,
@@ -162,8 +162,8 @@ impl Recorder {
         Ok(Recorded { b, a, level: x.level - 1, scale, ..*x })
     }
 
-    /// The rows of a key at one of its two points, of a digit that stands for `numbers`: digit d has
-    /// rows 2d and 2d + 1.
+    /// The rows of a key at one of its two points, of a digit that stands for `numbers`: digit d
+    /// has rows 2d and 2d + 1.
     fn half_rows(
         &mut self,
         kind: KeyKind,
