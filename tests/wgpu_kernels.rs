@@ -5,10 +5,29 @@ use girih::tfhe::ParameterSet;
 use girih_backend::{BackendError, PlanRequest};
 use girih_conformance::shapes;
 use girih_wgpu::{
-    Kernel, KernelVariant, Profile, Rolled, Target, Vendor, WgpuPlan, desktop_gpu, kernel_variants,
-    mobile_gpu, poly_builds,
+    Kernel, KernelCheck, KernelVariant, Profile, Rolled, Target, Vendor, WgpuPlan, desktop_gpu,
+    kernel_variants, mobile_gpu, poly_builds,
 };
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// What the check of a text under a plan found: shapes share kernels, and tests share shapes.
+fn checked(variant: &KernelVariant) -> Result<KernelCheck, String> {
+    type Planned = (String, Profile, usize, usize);
+    static FOUND: LazyLock<Mutex<HashMap<Planned, KernelCheck>>> = LazyLock::new(Mutex::default);
+    let found = || FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let (kernel, plan) = (variant.kernel, &variant.plan);
+    let (bytes, threads) = (kernel.workgroup_bytes(plan), kernel.workgroup_threads(plan));
+    let planned = (variant.wgsl.clone(), variant.profile, bytes, threads);
+    let before = found().get(&planned).cloned();
+    if let Some(check) = before {
+        return Ok(check);
+    }
+    let check = variant.check()?;
+    found().insert(planned, check.clone());
+    Ok(check)
+}
 
 #[test]
 fn every_kernel_translates_and_keeps_to_its_plan() {
@@ -47,7 +66,7 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
             variant.profile,
             variant.traced
         );
-        let found = variant.check().unwrap_or_else(|e| panic!("{name}: {e}"));
+        let found = checked(variant).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(found.spirv_words > 0 && found.msl_bytes > 0 && found.hlsl_bytes > 0, "{name}");
     };
     // A minute of one thread.
@@ -86,7 +105,7 @@ fn sets_run_within_the_default_limits_of_webgpu() {
         )
         .unwrap_or_else(|e| panic!("{name}: {e}"));
         for variant in variants.iter().filter(|v| !v.traced) {
-            let found = variant.check().unwrap_or_else(|e| panic!("{name}: {e}"));
+            let found = checked(variant).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(
                 found.workgroup_bytes <= 16 << 10
                     && found.workgroup_threads <= 256

@@ -5,14 +5,15 @@
 // fibers resume is varied by GIRIH_EMULATION_SEED,
 // so that a missing barrier shows as a wrong result.
 #pragma once
-#include <algorithm>
-#include <cfenv>
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
+// Headers of C, and no more of C++ than what is below: a kernel is a text of its own for each plan,
+// and <algorithm>, <cmath> and <vector> would take a third of the time that most take to compile.
+#include <fenv.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if !defined(__x86_64__)
 #include <ucontext.h>
-#include <vector>
+#endif
 
 #define FUNCTION inline __attribute__((always_inline))
 #define CONSTANT_FUNCTION constexpr
@@ -49,7 +50,8 @@ struct dim3 {
 inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 inline double2 make_double2(double x, double y) { return {x, y}; }
-using std::fma;
+extern "C" double fma(double, double, double);
+extern "C" double nearbyint(double);
 // Rounds down.
 inline double __fma_rd(double a, double b, double c) {
     int before = fegetround();
@@ -61,9 +63,62 @@ inline double __fma_rd(double a, double b, double c) {
 }
 
 namespace emulation {
+// So many elements, which need no constructor; it grows and is never given back.
+template<class T>
+struct Array {
+    T* items = nullptr;
+    size_t room = 0;
+    T* data() { return items; }
+    T& operator[](size_t i) { return items[i]; }
+    // New elements are zeros.
+    void grow(size_t count) {
+        if (count <= room) return;
+        items = (T*)realloc((void*)items, count * sizeof(T));
+        if (!items) abort();
+        memset((void*)(items + room), 0, (count - room) * sizeof(T));
+        room = count;
+    }
+    void fill(size_t count, T value) {
+        grow(count);
+        for (size_t i = 0; i < count; i++) items[i] = value;
+    }
+};
+
+const size_t STACK = 256 * 1024;
+
+// Where a fiber goes on. `swapcontext` asks the system for the mask of signals each time, which
+// takes longer than what fibers do in between; where we know how, registers are all we change.
+#if defined(__x86_64__)
+typedef void* Context;
+// What a call must leave as it was lies on the stack that it leaves.
+__attribute__((naked, noinline)) inline void change(Context*, Context) {
+    asm("pushq %rbp\n\tpushq %rbx\n\tpushq %r12\n\tpushq %r13\n\tpushq %r14\n\tpushq %r15\n\t"
+        "movq %rsp, (%rdi)\n\tmovq %rsi, %rsp\n\t"
+        "popq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n\tret");
+}
+inline void change_to(Context& from, Context& to) { change(&from, to); }
+inline void begin(Context& context, char* stack, void (*run)()) {
+    // Six registers, where to begin, and no caller: aligned as at the entry of a function.
+    void** top = (void**)(((uintptr_t)stack + STACK) & ~(uintptr_t)15) - 8;
+    memset(top, 0, 8 * sizeof(void*));
+    top[6] = (void*)run;
+    context = top;
+}
+#else
+typedef ucontext_t Context;
+inline void change_to(Context& from, Context& to) { swapcontext(&from, &to); }
+inline void begin(Context& context, char* stack, void (*run)()) {
+    getcontext(&context);
+    context.uc_stack.ss_sp = stack;
+    context.uc_stack.ss_size = STACK;
+    context.uc_link = nullptr;
+    makecontext(&context, run, 0);
+}
+#endif
+
 struct Fiber {
-    ucontext_t context;
-    std::vector<char> stack;
+    Context context;
+    char* stack;
     bool done = false;
     int barrier = -1;
     unsigned generation = 0;
@@ -73,11 +128,11 @@ struct Barrier {
     int arrived = 0;
     unsigned generation = 0;
 };
-inline ucontext_t scheduler;
-inline std::vector<Fiber> fibers;
+inline Context scheduler;
+inline Array<Fiber> fibers;
 inline int current = 0;
-inline std::vector<Barrier> barriers;
-inline std::vector<std::vector<uint4>> shared_memory; // of each block of the cluster
+inline Array<Barrier> barriers;
+inline Array<Array<uint4>> shared_memory; // of each block of the cluster
 inline unsigned cluster_size = 1, threads_of_block = 1;
 inline void (*body)(const void*) = nullptr;
 inline const void* arguments = nullptr;
@@ -98,7 +153,7 @@ inline void suspend(int id, unsigned generation) {
     if (barriers[id].generation != generation) return;
     self.barrier = id;
     self.generation = generation;
-    swapcontext(&self.context, &scheduler);
+    change_to(self.context, scheduler);
 }
 
 // Barrier 0 is that of the cluster. Each block has 16 of the hardware (the first is __syncthreads)
@@ -116,7 +171,7 @@ inline void wait(int id, int count) {
 inline void run() {
     body(arguments);
     fibers[current].done = true;
-    swapcontext(&fibers[current].context, &scheduler);
+    change_to(fibers[current].context, scheduler);
 }
 } // namespace emulation
 
@@ -267,7 +322,7 @@ inline long long __double_as_longlong(double x) {
     memcpy(&bits, &x, 8);
     return bits;
 }
-inline long long __double2ll_rn(double x) { return (long long)std::nearbyint(x); }
+inline long long __double2ll_rn(double x) { return (long long)nearbyint(x); }
 
 namespace emulation {
 // Runs `blocks` blocks of `threads` threads of `kernel` with `bytes` of dynamic shared memory,
@@ -286,21 +341,19 @@ inline int launch(
              state = seed * 2862933555777941757ull + 3037000493ull;
     const unsigned together = cluster * threads;
     for (unsigned first_block = 0; first_block < blocks; first_block += cluster) {
-        shared_memory.assign(
-            cluster,
-            std::vector<uint4>(
-                bytes / 16 + 1, uint4{0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu}));
-        barriers.assign(1 + cluster * (16 + (threads + 31) / 32), Barrier{});
-        fibers.resize(together);
-        for (Fiber& f : fibers) {
+        shared_memory.grow(cluster);
+        const uint4 nothing = {0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu, 0xdeadbeefu};
+        for (unsigned block = 0; block < cluster; block++)
+            shared_memory[block].fill(bytes / 16 + 1, nothing);
+        barriers.fill(1 + cluster * (16 + (threads + 31) / 32), Barrier{});
+        fibers.grow(together);
+        for (unsigned t = 0; t < together; t++) {
+            Fiber& f = fibers[t];
             f.done = false;
             f.barrier = -1;
-            f.stack.resize(256 * 1024);
-            getcontext(&f.context);
-            f.context.uc_stack.ss_sp = f.stack.data();
-            f.context.uc_stack.ss_size = f.stack.size();
-            f.context.uc_link = nullptr;
-            makecontext(&f.context, run, 0);
+            if (!f.stack) f.stack = (char*)malloc(STACK);
+            if (!f.stack) abort();
+            begin(f.context, f.stack, run);
         }
         unsigned left = together;
         while (left > 0) {
@@ -321,7 +374,7 @@ inline int launch(
                 current = (int)t;
                 threadIdx = {t % threads};
                 blockIdx = {first_block + t / threads};
-                swapcontext(&scheduler, &f.context);
+                change_to(scheduler, f.context);
                 moved = true;
                 if (f.done) left--;
             }

@@ -76,6 +76,34 @@ FUNCTION int word_of_place(int p) {
     return ROW < 1024 ? p : p % 128 / 4 + 32 * (4 * (p / 128) + p % 4);
 }
 
+// In the conjugation-invariant ring column c is folded with column R - c, R = ROW, its rows in the
+// other order; columns 0 and R/2 each with itself, column 0 in rows r and COLUMN - r
+// (girih_ring::ColumnPairs). A block's `width` columns then are pairs: slot s is folded with slot
+// width - 1 - s, but for slots 0 and width - 1 of the first block, which are columns 0 and R/2.
+//
+// The place of slot `slot` in a row in memory, of the block that others would have columns from
+// `first_column` on. Where four places side by side are
+// columns 32 apart, those of quad m are folded with quad 256 - m in the other order, so that slots
+// of a quad are places side by side, too. Quads m = 32 a, columns 128 a + 32 e, are folded with
+// quads 224 - m, but for e = 0: a block has one word of another quad then.
+template<int width>
+FUNCTION int place_of_slot(int first_column, int slot) {
+    const int first = first_column / 2;
+    if constexpr (ROW == 1024 && width >= 8) {
+        if (slot < width / 2) return first + slot;
+        if (first % 128 == 0 && slot >= width - 4)
+            return slot < width - 1 ? 901 - first - width + slot : first == 0 ? 512 : 1024 - first;
+        return 1028 - first - width + slot;
+    } else {
+        int column = first + slot;
+        if (slot >= width / 2) {
+            const bool is_middle = first == 0 && slot == width - 1;
+            column = is_middle ? ROW / 2 : ROW + 1 - first - width + slot;
+        }
+        return ROW < 1024 ? column : column / 128 * 128 + 4 * (column % 32) + column / 32 % 4;
+    }
+}
+
 // y_i and what it adds to u, of one source of a conversion.
 FUNCTION u32 scaled_source(const SourceRecord& s, u32 x) {
     if (s.scaled_place == NONE) return x;

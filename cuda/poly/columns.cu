@@ -32,6 +32,10 @@ constexpr int MODE_AT = OUTPUTS_AT + 8 * (int)(sizeof(OutputRecord) / 4);
 constexpr int GROUP_WORDS = MODE_AT + 4;
 static_assert(4 * GROUP_WORDS == GROUP_BYTES, "groups as the host writes them");
 
+// Couples of 16 words that are folded with each other, in the conjugation-invariant ring.
+constexpr int COUPLES = WIDTH * NEAR / 2;
+static_assert(!INVARIANT || WIDTH >= 8, "a tile of pairs has quads of both of their columns");
+
 typedef Field<WIDE> F;
 
 // A correction u lies in the padding of places: of each row, WIDTH / 4 places have four words of
@@ -81,6 +85,49 @@ FUNCTION void near_inverse(u32 (&x)[4][NEAR], const F& f, const NearFactors& fac
     }
 }
 
+// Four words of a row in memory that slots 4 quad to 4 quad + 3 of a tile of pairs have.
+FUNCTION uint4 load_quad(const u32* row, int first_column, int quad) {
+    const int at = place_of_slot<WIDTH>(first_column, 4 * quad);
+    if (at % 4 == 0) return load_shared_limb((const uint4*)(row + at));
+    const uint4 v = load_shared_limb((const uint4*)(row + at - 1));
+    return make_uint4(v.y, v.z, v.w, __ldg(row + place_of_slot<WIDTH>(first_column, 4 * quad + 3)));
+}
+
+// The way back; in the usual ring, whose columns are side by side, `row` begins with the quad.
+FUNCTION void store_quad(u32* row, int first_column, int quad, uint4 v) {
+    if constexpr (!INVARIANT) return store_limb((uint4*)row, v);
+    const int at = place_of_slot<WIDTH>(first_column, 4 * quad);
+    if (at % 4 == 0) return store_limb((uint4*)(row + at), v);
+    store_limb(row + at, v.x), store_limb(row + at + 1, v.y), store_limb(row + at + 2, v.z);
+    store_limb(row + place_of_slot<WIDTH>(first_column, 4 * quad + 3), v.w);
+}
+
+// Slot 0 of the factors of columns, which no stage has, is i and its quotient.
+FUNCTION uint2 unit_of(const u32* factors, int swizzle) {
+    return ((const uint2*)factors)[2 * swizzle];
+}
+
+// x - i y of sums below 2 q: below 4 q, canonical if wide.
+FUNCTION u32 folded(const F& f, u32 x, u32 y, uint2 unit) {
+    const u32 t = f.times(y, unit.x, unit.y);
+    return WIDE ? f.once(x - f.once(t) + f.q) : x - t + f.two_q;
+}
+
+// x + i y of canonical words.
+FUNCTION u32 unfolded(const F& f, u32 x, u32 y, uint2 unit) {
+    return f.once(x + f.once(f.times(y, unit.x, unit.y)));
+}
+
+// Pair `pair` of COLUMN in columns 0 and R/2, slots 0 and WIDTH - 1 of a tile: by(x, y). The
+// middle of column 0 is a pair with itself, and word 0 in none.
+template<class By>
+FUNCTION void with_lone_pair(u32* slots, int pair, const By& by) {
+    const bool is_zero = pair < COLUMN / 2;
+    const int row = is_zero ? pair + 1 : pair - COLUMN / 2, other = COLUMN - !is_zero - row;
+    u32* column = slots + (is_zero ? 0 : WIDTH - 1);
+    by(column[row * STRIDE], column[other * STRIDE]);
+}
+
 // Asks for the inverse factors of all sources, which come to `factors`, and puts into their records
 // where they lie: a block that began with a chain of reads from memory would wait for each.
 FUNCTION void prepare_loads(
@@ -97,40 +144,18 @@ FUNCTION void prepare_loads(
     }
 }
 
-// Loads all sources and transforms them inversely.
-FUNCTION void load_sources(
-    const LoadRecord* loads, int count, const u32* factors, u32* places, int first_column) {
-#pragma unroll 3
-    for (int task = threadIdx.x; task < count * QUADS * 16; task += THREADS) {
-        const int quad = task % QUADS, rows = task / QUADS % 16;
-        const LoadRecord& load = loads[task / (QUADS * 16)];
-        const u32* from = (const u32*)(((u64)load.offset[1] << 32) | load.offset[0]);
-        u32 x[4][NEAR];
-        const int column = first_column + 4 * quad;
-        if (load.coefficients) {
+// The outer stages of the inverse transform of 16 words NEAR rows apart.
+FUNCTION void
+inverse_outer(u32 (&x)[16], const F& f, const TableFactors& factors, const uint4& constant) {
+    inverse_stage<16, 3>(x, f, factors);
+    inverse_stage<16, 2>(x, f, factors);
+    inverse_stage<16, 1>(x, f, factors);
 #pragma unroll
-            for (int i = 0; i < NEAR; i++) {
-#pragma unroll
-                for (int c = 0; c < 4; c++)
-                    x[c][i] = __ldg(from + (NEAR * rows + i) * ROW + word_of_place(column + c));
-            }
-        } else {
-#pragma unroll
-            for (int i = 0; i < NEAR; i++) {
-                const uint4 v =
-                    load_shared_limb((const uint4*)(from + (NEAR * rows + i) * ROW + column));
-                x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
-            }
-            const F f(load.q);
-            const uint2* own = (const uint2*)(factors + task / (QUADS * 16) * FACTOR_WORDS);
-            near_inverse<LOG2_NEAR - 1>(x, f, NearFactors{own, rows, 0});
-        }
-        u32* to = places + load.place * SLOT + NEAR * rows * STRIDE + 4 * quad;
-#pragma unroll
-        for (int i = 0; i < NEAR; i++)
-            *(uint4*)(to + i * STRIDE) = make_uint4(x[0][i], x[1][i], x[2][i], x[3][i]);
-    }
-    __syncthreads();
+    for (int b = 0; b < 8; b++) f.inverse_last(x[b], x[b + 8], constant);
+}
+
+// The outer stages of all sources, of which the innermost are done.
+FUNCTION void finish_sources(const LoadRecord* loads, int count, const u32* factors, u32* places) {
 #pragma unroll 1
     for (int task = threadIdx.x; task < count * WIDTH * NEAR; task += THREADS) {
         const int column = task % WIDTH, row = task / WIDTH % NEAR;
@@ -157,6 +182,108 @@ FUNCTION void load_sources(
         for (int k = 0; k < 16; k++) own[NEAR * k * STRIDE] = x[k];
     }
     __syncthreads();
+}
+
+// The same in the conjugation-invariant ring, whose columns are unfolded then: a thread has both of
+// what is folded with each other.
+FUNCTION void
+unfold_sources(const LoadRecord* loads, int count, const u32* factors, u32* places, bool has_lone) {
+#pragma unroll 1
+    for (int task = threadIdx.x; task < count * COUPLES; task += THREADS) {
+        const int column = task % COUPLES % WIDTH, row = task % COUPLES / WIDTH;
+        const LoadRecord& load = loads[task / COUPLES];
+        const F f(load.q);
+        u32* slots = places + load.place * SLOT;
+        u32 *at_x = slots + row * STRIDE + column,
+            *at_y = slots + (NEAR - 1 - row) * STRIDE + WIDTH - 1 - column;
+        u32 x[16], y[16];
+#pragma unroll
+        for (int k = 0; k < 16; k++) x[k] = at_x[NEAR * k * STRIDE], y[k] = at_y[NEAR * k * STRIDE];
+        const uint4 constant = load.constant;
+        if (load.coefficients) {
+#pragma unroll
+            for (int k = 0; k < 16; k++) {
+                x[k] = f.once(f.times(x[k], constant.x, constant.y));
+                y[k] = f.once(f.times(y[k], constant.x, constant.y));
+            }
+        } else {
+            const u32* own = factors + task / COUPLES * FACTOR_WORDS;
+            inverse_outer(x, f, TableFactors{(const uint2*)own}, constant);
+            inverse_outer(y, f, TableFactors{(const uint2*)own}, constant);
+            if (!(has_lone && (column == 0 || column == WIDTH - 1))) {
+                const uint2 unit = unit_of(own, 0);
+#pragma unroll
+                for (int k = 0; k < 16; k++) {
+                    const u32 a = x[k], b = y[15 - k];
+                    x[k] = unfolded(f, a, b, unit), y[15 - k] = unfolded(f, b, a, unit);
+                }
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < 16; k++) at_x[NEAR * k * STRIDE] = x[k], at_y[NEAR * k * STRIDE] = y[k];
+    }
+    __syncthreads();
+    if (!has_lone) return;
+#pragma unroll 1
+    for (int task = threadIdx.x; task < count * COLUMN; task += THREADS) {
+        const LoadRecord& load = loads[task / COLUMN];
+        if (load.coefficients) continue;
+        const F f(load.q);
+        const uint2 unit = unit_of(factors + task / COLUMN * FACTOR_WORDS, 0);
+        u32* slots = places + load.place * SLOT;
+        with_lone_pair(slots, task % COLUMN, [&](u32& x, u32& y) {
+            const u32 a = x, b = y;
+            x = unfolded(f, a, b, unit), y = unfolded(f, b, a, unit);
+        });
+        if (task % COLUMN == 0) slots[0] = f.once(slots[0] + slots[0]);
+    }
+    __syncthreads();
+}
+
+// Loads all sources and transforms them inversely.
+FUNCTION void load_sources(
+    const LoadRecord* loads, int count, const u32* factors, u32* places, int first_column) {
+#pragma unroll 3
+    for (int task = threadIdx.x; task < count * QUADS * 16; task += THREADS) {
+        const int quad = task % QUADS, rows = task / QUADS % 16;
+        const LoadRecord& load = loads[task / (QUADS * 16)];
+        const u32* from = (const u32*)(((u64)load.offset[1] << 32) | load.offset[0]);
+        u32 x[4][NEAR];
+        const int column = first_column + 4 * quad;
+        if (load.coefficients) {
+#pragma unroll
+            for (int i = 0; i < NEAR; i++) {
+#pragma unroll
+                for (int c = 0; c < 4; c++) {
+                    const int place =
+                        INVARIANT ? place_of_slot<WIDTH>(first_column, 4 * quad + c) : column + c;
+                    x[c][i] = __ldg(from + (NEAR * rows + i) * ROW + word_of_place(place));
+                }
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < NEAR; i++) {
+                const uint4 v =
+                    INVARIANT
+                        ? load_quad(from + (NEAR * rows + i) * ROW, first_column, quad)
+                        : load_shared_limb((const uint4*)(from + (NEAR * rows + i) * ROW + column));
+                x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
+            }
+            const F f(load.q);
+            const uint2* own = (const uint2*)(factors + task / (QUADS * 16) * FACTOR_WORDS);
+            near_inverse<LOG2_NEAR - 1>(x, f, NearFactors{own, rows, 0});
+        }
+        u32* to = places + load.place * SLOT + NEAR * rows * STRIDE + 4 * quad;
+#pragma unroll
+        for (int i = 0; i < NEAR; i++)
+            *(uint4*)(to + i * STRIDE) = make_uint4(x[0][i], x[1][i], x[2][i], x[3][i]);
+    }
+    __syncthreads();
+    if constexpr (INVARIANT) {
+        unfold_sources(loads, count, factors, places, first_column == 0);
+    } else {
+        finish_sources(loads, count, factors, places);
+    }
 }
 
 // Scales the sources of a conversion where they need it, and computes its correction.
@@ -240,7 +367,7 @@ FUNCTION void multiply_sources(
 }
 
 // Computes eight outputs; half transformed ones are left in `stage`, four stages done, and where
-// they go in their records.
+// they go in their records. In the conjugation-invariant ring fold_group does these stages.
 FUNCTION void
 compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_column) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
@@ -276,10 +403,12 @@ compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_c
             multiply_sources(
                 x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2,
                 f, reciprocal, steps);
-            forward_stage<16, 0, true>(x, f, factors);
-            forward_stage<16, 1, false>(x, f, factors);
-            forward_stage<16, 2, false>(x, f, factors);
-            forward_stage<16, 3, false>(x, f, factors);
+            if constexpr (!INVARIANT) {
+                forward_stage<16, 0, true>(x, f, factors);
+                forward_stage<16, 1, false>(x, f, factors);
+                forward_stage<16, 2, false>(x, f, factors);
+                forward_stage<16, 3, false>(x, f, factors);
+            }
             u32* to = stage + g * SLOT + row * STRIDE + column + t;
 #pragma unroll
             for (int k = 0; k < 16; k++) to[NEAR * k * STRIDE] = x[k];
@@ -301,9 +430,66 @@ compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_c
                     places[output.place * SLOT + (row + NEAR * k) * STRIDE + column + t] = y;
                 if (out != nullptr)
                     store_limb(
-                        out + (row + NEAR * k) * ROW + word_of_place(first_column + column + t), y);
+                        out + (row + NEAR * k) * ROW +
+                            word_of_place(
+                                INVARIANT ? place_of_slot<WIDTH>(first_column, column + t)
+                                          : first_column + column + t),
+                        y);
             }
         }
+    }
+}
+
+// The outer stages of the forward transform of 16 words NEAR rows apart, below 4 q.
+FUNCTION void forward_outer(u32 (&x)[16], const F& f, const HeldFactors& factors) {
+    forward_stage<16, 0, false>(x, f, factors);
+    forward_stage<16, 1, false>(x, f, factors);
+    forward_stage<16, 2, false>(x, f, factors);
+    forward_stage<16, 3, false>(x, f, factors);
+}
+
+// Folds eight outputs in `stage` and does their first four stages: a thread has both of what is
+// folded with each other.
+FUNCTION void fold_group(const u32* group, u32* stage, bool has_lone) {
+    const OutputRecord* outputs = (const OutputRecord*)(group + OUTPUTS_AT);
+    if (has_lone) {
+        for (int task = threadIdx.x; task < 8 * COLUMN; task += THREADS) {
+            const int o = task / COLUMN;
+            const F f(outputs[o].q);
+            const uint2 unit = unit_of(group + FACTORS_AT + o * FACTOR_WORDS, o);
+            with_lone_pair(stage + o * SLOT, task % COLUMN, [&](u32& x, u32& y) {
+                const u32 a = x, b = y;
+                x = folded(f, a, b, unit), y = folded(f, b, a, unit);
+            });
+        }
+        __syncthreads();
+    }
+#pragma unroll 1
+    for (int task = threadIdx.x; task < 8 * COUPLES; task += THREADS) {
+        const int column = task % COUPLES % WIDTH, row = task % COUPLES / WIDTH, o = task / COUPLES;
+        if (outputs[o].base == NONE) continue;
+        const F f(outputs[o].q);
+        const u32* own = group + FACTORS_AT + o * FACTOR_WORDS;
+        u32 *at_x = stage + o * SLOT + row * STRIDE + column,
+            *at_y = stage + o * SLOT + (NEAR - 1 - row) * STRIDE + WIDTH - 1 - column;
+        u32 x[16], y[16];
+#pragma unroll
+        for (int k = 0; k < 16; k++) x[k] = at_x[NEAR * k * STRIDE], y[k] = at_y[NEAR * k * STRIDE];
+        if (!(has_lone && (column == 0 || column == WIDTH - 1))) {
+            const uint2 unit = unit_of(own, o);
+#pragma unroll
+            for (int k = 0; k < 16; k++) {
+                const u32 a = x[k], b = y[15 - k];
+                x[k] = folded(f, a, b, unit), y[15 - k] = folded(f, b, a, unit);
+            }
+        }
+        HeldFactors factors;
+#pragma unroll
+        for (int i = 0; i < 8; i++) factors.pairs[i] = *(const uint4*)(own + 4 * (i ^ o));
+        forward_outer(x, f, factors);
+        forward_outer(y, f, factors);
+#pragma unroll
+        for (int k = 0; k < 16; k++) at_x[NEAR * k * STRIDE] = x[k], at_y[NEAR * k * STRIDE] = y[k];
     }
 }
 
@@ -325,13 +511,14 @@ FUNCTION void finish_group(const u32* group, const u32* stage, int first_column)
         near_forward<0>(
             x, f, NearFactors{(const uint2*)(group + FACTORS_AT + o * FACTOR_WORDS), rows, o});
         u32* to = (u32*)(((u64)output.offset[1] << 32) | output.offset[0]) + NEAR * rows * ROW +
-                  first_column + 4 * quad;
+                  (INVARIANT ? 0 : first_column + 4 * quad);
 #pragma unroll
         for (int i = 0; i < NEAR; i++) {
-            store_limb(
-                (uint4*)(to + i * ROW), make_uint4(
-                                            f.after_forward(x[0][i]), f.after_forward(x[1][i]),
-                                            f.after_forward(x[2][i]), f.after_forward(x[3][i])));
+            store_quad(
+                to + i * ROW, first_column, quad,
+                make_uint4(
+                    f.after_forward(x[0][i]), f.after_forward(x[1][i]), f.after_forward(x[2][i]),
+                    f.after_forward(x[3][i])));
         }
     }
 }
@@ -390,6 +577,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
             compute_group(group, places, stage, bases, first_column);
             if (group[MODE_AT] == 0) {
                 __syncthreads();
+                if constexpr (INVARIANT) {
+                    fold_group(group, stage, first_column == 0);
+                    __syncthreads();
+                }
                 finish_group(group, stage, first_column);
             }
         }

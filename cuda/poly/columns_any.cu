@@ -50,11 +50,38 @@ inverse_column(const Column& x, const uint2* table, const Field<true>& f, uint4 
     }
 }
 
+// x - i y for all words of a block's columns, y the word that each is folded with; `back`: x + i y,
+// and word 0 twice. Each pair has one thread; all threads come and go together.
+FUNCTION void
+fold_columns(const Column& x, uint2 unit, const Field<true>& f, bool has_lone, bool back) {
+    __syncthreads();
+    const int slot = threadIdx.x, last = WIDTH - 1 - slot;
+    const bool is_zero = has_lone && slot == 0, is_middle = has_lone && slot == WIDTH - 1;
+    const Column y{is_zero || is_middle ? x.words : x.words + last - slot};
+    // Of two columns with one row each the first one's thread has the pair.
+    const int first = is_zero ? 1 : 0,
+              end = COLUMN > 1 ? COLUMN / 2 + (is_zero ? 1 : 0) : (is_zero ? 0 : 1);
+    if (COLUMN > 1 || slot < WIDTH / 2 || is_middle) {
+        for (int row = first; row < end; row++) {
+            const int other = COLUMN - 1 - row + first;
+            const u32 a = x[row], b = y[other];
+            const u32 of_b = f.once(f.times(b, unit.x, unit.y)),
+                      of_a = f.once(f.times(a, unit.x, unit.y));
+            y[other] = f.once(back ? b + of_a : b - of_a + f.q);
+            x[row] = f.once(back ? a + of_b : a - of_b + f.q);
+        }
+    }
+    if (is_zero && back) x[0] = f.once(x[0] + x[0]);
+    __syncthreads();
+}
+
 extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArguments a) {
     DYNAMIC_SHARED(memory);
     u32* shared = (u32*)memory;
     constexpr int PARTS = ROW / WIDTH;
-    const int place_of_column = blockIdx.x % PARTS * WIDTH + threadIdx.x;
+    const int first_column = blockIdx.x % PARTS * WIDTH,
+              place_of_column = INVARIANT ? place_of_slot<WIDTH>(first_column, threadIdx.x)
+                                          : first_column + threadIdx.x;
     const u32 tile = blockIdx.x / PARTS % a.tile_count, call = blockIdx.x / PARTS / a.tile_count;
     const u32* record = a.tiles + tile * a.record_words;
     const u64* bases = a.bases + (u64)call * a.base_stride;
@@ -73,7 +100,9 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
             for (int row = 0; row < COLUMN; row++)
                 x[row] = f.once(f.times(x[row], load.constant.x, load.constant.y));
         } else {
-            inverse_column(x, a.tables.columns[1] + load.prime * COLUMN, f, load.constant);
+            const uint2* table = a.tables.columns[1] + load.prime * COLUMN;
+            inverse_column(x, table, f, load.constant);
+            if constexpr (INVARIANT) fold_columns(x, __ldg(table), f, first_column == 0, true);
         }
     }
     const Column result = numbered_column(shared, 0);
@@ -121,10 +150,13 @@ extern "C" __global__ void __launch_bounds__(WIDTH) poly_columns_any(ColumnsArgu
                 u32* out = limb_address(output.offset, output.base, bases);
                 const int column =
                     output.coefficients ? word_of_place(place_of_column) : place_of_column;
-                if (!output.coefficients)
-                    forward_column(
-                        result, a.tables.columns[0] + output.prime * COLUMN,
-                        Field<true>(a.tables.primes[output.prime]));
+                if (!output.coefficients) {
+                    const uint2* table = a.tables.columns[0] + output.prime * COLUMN;
+                    const Field<true> f(a.tables.primes[output.prime]);
+                    if constexpr (INVARIANT)
+                        fold_columns(result, __ldg(table), f, first_column == 0, false);
+                    forward_column(result, table, f);
+                }
                 for (int row = 0; row < COLUMN; row++) out[row * ROW + column] = result[row];
             }
         }

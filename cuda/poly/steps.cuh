@@ -86,6 +86,9 @@ FUNCTION Four with_products_of_kind(
 // Factor `number` of a kind that is data.
 template<class X>
 FUNCTION Four any_factor(const X& x, const uint4* record, u32 kind, u32 number) {
+    if constexpr (HAS_VIEWS) {
+        if (kind == VIEWED) return factor<VIEWED>(x, record, number);
+    }
     switch (kind) {
     case WORDS: return factor<WORDS>(x, record, number);
     case PAIRS: return factor<PAIRS>(x, record, number);

@@ -133,6 +133,41 @@ FUNCTION Turn turn_of(const Operand& from, u32 word) {
     return Turn{automorphism_source<log2_degree>(from.automorphism, word), from.automorphism};
 }
 
+// Words `word` to `word` + 3 of a limb of the other ring as a view has them
+// (girih_backend::poly::View): two words twice, or every second one of eight, in the other order
+// where the limb is taken from its end.
+template<int log2_degree>
+FUNCTION Four viewed_four(const Operand& from, u32 word) {
+    constexpr u32 last = (1u << log2_degree) - 1;
+    const u32 view = from.automorphism, run = from.log2_run;
+    const bool is_lift = view == LIFTED || view == LIFTED_CONJUGATE,
+               is_turned = is_lift ? view == LIFTED_CONJUGATE : word > last / 2;
+    const u32* limb = (const u32*)from.address;
+    u32 v[4];
+    if (is_lift) {
+        const u32 first = is_turned ? last - 1 - word / 2 : word / 2;
+        uint2 two;
+        if (run == 0) {
+            two = load_key((const uint2*)(limb + first));
+        } else {
+            two = uint2{__ldg(limb + (first >> run)), __ldg(limb + ((first + 1) >> run))};
+        }
+        v[0] = v[1] = two.x, v[2] = v[3] = two.y;
+    } else {
+        const u32 first = 2 * (is_turned ? last - 3 - word : word), odd = view == RESTRICTED_MINUS;
+        if (run == 0) {
+            const uint4 low = load_key((const uint4*)(limb + first)),
+                        high = load_key((const uint4*)(limb + first + 4));
+            v[0] = odd ? low.y : low.x, v[1] = odd ? low.w : low.z;
+            v[2] = odd ? high.y : high.x, v[3] = odd ? high.w : high.z;
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < 4; i++) v[i] = __ldg(limb + ((first + 2 * i + odd) >> run));
+        }
+    }
+    return is_turned ? Four{{v[3], v[2], v[1], v[0]}} : Four{{v[0], v[1], v[2], v[3]}};
+}
+
 // The aligned four words in the order in which the automorphism takes them.
 FUNCTION Four turned(const Four& v, const Turn& turn) {
     return four(turned(words(v), turn.g, swap_two_bits(turn.source)));
@@ -142,7 +177,9 @@ FUNCTION Four turned(const Four& v, const Turn& turn) {
 // automorphism, so that what a warp gathers is as much side by side as what it reads without.
 template<int form, int log2_degree>
 FUNCTION Four read_four(const Operand& from, u32 word) {
-    if constexpr (is_moved(form)) {
+    if constexpr (form == VIEWED) {
+        return viewed_four<log2_degree>(from, word);
+    } else if constexpr (is_moved(form)) {
         const Turn turn = turn_of<log2_degree>(from, word);
         const Four v = aligned_four<form>(from, turn.source);
         return is_runs(form) ? v : turned(v, turn);

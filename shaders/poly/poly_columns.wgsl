@@ -69,9 +69,8 @@ fn poly_columns(
                 let source = records[at];
                 let prime = records[at + 1u];
                 at += 2u;
-                var y: vec4<u32>;
-                read_slot(y, source.x);
-                y = times_each(y, source.zw, prime.x);
+                let_slot(x, source.x);
+                let y = times_each(x, source.zw, prime.x);
                 fill_slot(source.y, y);
                 if (record.x == CORRECTED) {
                     u += vec4<u32>(
@@ -98,10 +97,8 @@ fn poly_columns(
             var c = a;
             var d = a;
             for (var j = 0u; j < record.y; j++) {
-                var x: vec4<u32>;
-                var y: vec4<u32>;
-                read_slot(x, records[at].x);
-                read_slot(y, records[at].y);
+                let_slot(x, records[at].x);
+                let_slot(y, records[at].y);
                 let v = records[at + 1u];
                 let w = records[at + 2u];
                 at += 3u;
@@ -145,17 +142,17 @@ fn poly_columns(
         for (var j = 0u; j < record.z; j++) {
             let terms = records[at];
             at += 1u;
-            var x: vec4<u32>;
-            var y: vec4<u32>;
-            read_slot(x, terms.x);
-            read_slot(y, terms.z);
-            sums = sums_with_both(sums, x, terms.y, y, terms.w, prime.x);
+            let before = sums;
+            let_slot(x, terms.x);
+            let v = terms.y;
+            let_slot(y, terms.z);
+            sums = sums_with_both(before, x, v, y, terms.w, prime.x);
         }
         var x = sums_reduced(sums, prime.x, prime.y);
         if (prime.w != 0u) {
-            var part: vec4<u32>;
-            read_slot(part, prime.w - 1u);
-            x = once_each(x + part, prime.x);
+            let rest = x;
+            let_slot(part, prime.w - 1u);
+            x = once_each(rest + part, prime.x);
         }
         if (record.x == KEEP) {
             fill_slot(record.y, x);

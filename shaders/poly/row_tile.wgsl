@@ -65,8 +65,7 @@ fn streamed(code: u32, number: u32, r: u32, t: u32) -> vec4<u32> {
 
 fn operand(code: u32, number: u32, r: u32, t: u32) -> vec4<u32> {
     if ((code >> LOG2_KIND) == SLOT) {
-        var x: vec4<u32>;
-        read_slot(x, number);
+        let_slot(x, number);
         return x;
     }
     return streamed(code, number, r, t);
@@ -118,7 +117,8 @@ fn run_tile(group: vec3<u32>, t: u32) {
                 let b = load_words(limb(term.w), word);
                 var x: vec4<u32>;
                 if ((term.x & 3u) == OF_SLOT) {
-                    read_slot(x, term.y);
+                    let_slot(kept, term.y);
+                    x = kept;
                 } else {
                     x = load_words(limb(term.y), word);
 #if TRANSFORMS

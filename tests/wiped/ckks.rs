@@ -102,3 +102,76 @@ fn client_keys_of_ckks() {
     ];
     check(&cases);
 }
+
+/// Those of sets with a third secret, which is handed over behind the sparse one.
+#[test]
+fn client_keys_with_a_secret_of_the_conjugation_invariant_ring() {
+    let _alone = alone();
+    let name = "INSECURE_CKKS_D40_30BIT_INVARIANT_STC_FIRST_N10";
+    let set = CkksParameters::by_name(name).expect("built in");
+    let degree = set.degree();
+    let weights = [
+        set.sparse_weight().expect("it has one"),
+        set.invariant_weight().expect("it has a third secret"),
+    ];
+    let others = || -> Vec<i8> {
+        let mut both = vec![0; 2 * degree];
+        for (half, weight) in both.chunks_exact_mut(degree).zip(weights) {
+            half[..weight].iter_mut().zip(SPARSE.iter().cycle()).for_each(|(f, &s)| *f = s as i8);
+        }
+        both
+    };
+    assert_eq!(left_behind(others), 1, "a plain array is noticed");
+    let make = || ClientKey::from_secrets(&set, secret(degree), Some(others())).expect("valid");
+    let bytes = make().to_bytes().expect("serializes");
+    let mut damaged = bytes.to_vec();
+    let end = damaged.len();
+    damaged[end - 17] = 2;
+    girih_rlwe::wire::reseal(&mut damaged);
+    let refused = |others| {
+        drop(ClientKey::from_secrets(&set, secret(degree), Some(others)).expect_err("impossible"));
+    };
+    let cases: [Case<'_>; 7] = [
+        ("a key", Box::new(|| drop(make()))),
+        (
+            "a secret too few",
+            Box::new(|| {
+                let mut few = others();
+                few.truncate(degree);
+                refused(few);
+            }),
+        ),
+        (
+            "a wrong coefficient of the third",
+            Box::new(|| {
+                let mut wrong = others();
+                wrong[2 * degree - 1] = 1;
+                refused(wrong);
+            }),
+        ),
+        ("writing", Box::new(|| drop(make().to_bytes().expect("serializes")))),
+        ("reading", Box::new(|| drop(ClientKey::from_bytes(&bytes).expect("own output")))),
+        (
+            "reading what is wrong",
+            Box::new(|| drop(ClientKey::from_bytes(&damaged).expect_err("impossible secrets"))),
+        ),
+        (
+            "keys of both rings",
+            Box::new(|| {
+                let kinds = [
+                    KeyKind::InvariantMultiplication,
+                    KeyKind::ToInvariant,
+                    KeyKind::FromInvariant,
+                ];
+                let client = make();
+                let keys = StreamedKeys::new(&client, kinds).expect("seeds");
+                drop(keys.whole(&NoProgress).expect("memory"));
+                let mut limb = vec![0; degree];
+                for kind in kinds {
+                    keys.limb(kind, 0, KeyPart::Body, 0, &mut limb).expect("there");
+                }
+            }),
+        ),
+    ];
+    check(&cases);
+}

@@ -1,14 +1,16 @@
 //! The poly kernels on the host, thread by thread, against the interpreter of programs.
 #![cfg(feature = "emulation")]
 
-use girih_backend::poly::random::{self, Numbers};
-use girih_backend::poly::random::{RandomProgram, random_program};
+use girih_backend::poly::random::{
+    self, Numbers, RandomProgram, both_rings, random_program, random_program_over, ring,
+};
 use girih_backend::poly::{
-    Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder,
-    ResidentShape, Term, interpret, lower,
+    Basis, Bindings, Domain, Factor, HostPolynomials, Place, PolyOptions, PolyPlan, ProgramBuilder,
+    ResidentShape, RingShape, Term, View, interpret, lower,
 };
 use girih_backend::{Backend, BackendError, NoProgress, SPECIALISE, Specialise};
 use girih_cuda::EmulatedBackend;
+use girih_ring::{Modulus, is_prime};
 use std::sync::Arc;
 
 /// Runs a program, kept values first, then as two calls at once.
@@ -122,6 +124,116 @@ fn matrix_units() {
     random(14, 6, seeds(4));
 }
 
+/// Programs in the usual and the conjugation-invariant ring, with views from one to the other.
+fn random_in_both(log2_degree: u32, steps: usize, seeds: std::ops::Range<u64>) {
+    let backend = EmulatedBackend::new().unwrap();
+    for seed in seeds {
+        let program = random_program_over(both_rings(log2_degree), steps, seed);
+        let plan = PolyPlan {
+            fuse: seed % 4 != 3,
+            ..backend.poly().unwrap().plan(program.program.ring())
+        };
+        check(&backend, &program, &plan, &format!("2^{log2_degree}, both rings, seed {seed}"));
+    }
+}
+
+#[test]
+fn both_rings_in_short_rows() {
+    random_in_both(3, 10, seeds(6));
+    random_in_both(5, 10, seeds(6));
+}
+
+#[test]
+fn both_rings_in_one_row() {
+    random_in_both(10, 8, seeds(4));
+}
+
+#[test]
+fn both_rings_in_few_rows() {
+    random_in_both(11, 8, seeds(6));
+    random_in_both(13, 8, seeds(4));
+}
+
+#[test]
+fn both_rings_on_matrix_units() {
+    random_in_both(14, 8, seeds(4));
+}
+
+/// Limbs of the usual ring seen from the conjugation-invariant one, where resident ones may lie in
+/// runs, and coefficients there, converted to more primes, times a resident polynomial.
+fn lifted(log2_degree: u32, wide: bool) -> RandomProgram {
+    let below: u64 = if wide { 1 << 31 } else { 1 << 30 };
+    let candidates = (1..below >> (log2_degree + 2)).rev().map(|k| (k << (log2_degree + 2)) + 1);
+    let fits = candidates.filter(|&p| p < below && is_prime(p));
+    let primes: Vec<Modulus> = fits.filter_map(|p| Modulus::new(p as u32)).take(4).collect();
+    let primes = [primes.as_slice(), &primes].concat();
+    let ring = Arc::new(RingShape { log2_degree, primes, invariant_from: 4 });
+    let (low, high) = (ring.basis(4..6), ring.basis(6..8));
+    let mut numbers = Numbers::new(3);
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let x = builder.input(ring.basis(0..2), Domain::Evaluations).unwrap();
+    let y = builder.input(low.clone(), Domain::Coefficients).unwrap();
+    let mut residents = Vec::new();
+    let mut resident = |builder: &mut ProgramBuilder, basis: &Basis, log2_run: u32| {
+        let shape = ResidentShape { basis: basis.clone(), log2_run };
+        residents.push((shape.clone(), numbers.limbs(&ring, basis, ring.degree() >> log2_run)));
+        builder.resident(shape).unwrap()
+    };
+    let key = resident(&mut builder, &high, 0);
+    let runs = [0, 1, 2].map(|log2_run| resident(&mut builder, &ring.basis(0..2), log2_run));
+    let lifted = builder.view(x, View::Lifted, low.clone()).unwrap();
+    let views = [View::Lifted, View::LiftedConjugate, View::LiftedConjugate];
+    let mut terms = Vec::new();
+    for (view, run) in views.into_iter().zip(runs) {
+        let seen = builder.view(run, view, low.clone()).unwrap();
+        terms.push(Term::product(lifted, seen));
+        terms.push(Term::scaled(Factor::One, seen));
+    }
+    let lifted = builder.sum(terms).unwrap();
+    let coefficients = builder.transform(lifted, Domain::Coefficients);
+    let (one, two) = (Factor::One, Factor::Residues([[2; 2]; 2].into()));
+    let sum = vec![Term::scaled(one, y), Term::scaled(two, coefficients)];
+    let sum = builder.sum(sum).unwrap();
+    let raised = builder.convert(sum, high, true).unwrap();
+    let back = builder.transform(sum, Domain::Evaluations);
+    let raised = builder.transform(raised, Domain::Evaluations);
+    let product = builder.sum(vec![Term::product(raised, key)]).unwrap();
+    let restricted = builder.view(back, View::RestrictedMinus, ring.basis(0..2)).unwrap();
+    for value in [sum, product, back, restricted] {
+        builder.output(value);
+    }
+    let program = builder.finish();
+    let residents = HostPolynomials::new(&ring, residents).unwrap();
+    let inputs = program.inputs().iter().map(|of| numbers.limbs(&ring, &of.basis, ring.degree()));
+    RandomProgram { inputs: inputs.collect(), program, residents, keep: vec![coefficients] }
+}
+
+/// Columns in pairs, of every length, in the kernels of either class of primes, in the tier for any
+/// schedule, and in blocks with little memory.
+#[test]
+fn pairs_of_columns() {
+    let backend = EmulatedBackend::new().unwrap();
+    let all = [(14, false), (15, true), (16, false), (17, true)];
+    let long = [(15, false), (16, true), (17, false)];
+    let wanted = if std::env::var_os("GIRIH_LONG").is_some() { &long[..] } else { &[] };
+    for (log2_degree, wide) in all.into_iter().chain(wanted.iter().copied()) {
+        let program = lifted(log2_degree, wide);
+        let plan = backend.poly().unwrap().plan(program.program.ring());
+        let what = format!("2^{log2_degree}, wide: {wide}");
+        check(&backend, &program, &plan, &what);
+        if log2_degree > 14 && wanted.is_empty() {
+            continue;
+        }
+        let options = PolyOptions::of(plan).with_specialise(Specialise::Never);
+        check_by(&backend, &program, &options, &format!("{what}, never"));
+        // Narrower ones, and pairs that poly_columns has no room for.
+        for kilobytes in [40, 24] {
+            let backend = EmulatedBackend::new().unwrap().with_block_memory(kilobytes << 10);
+            check(&backend, &program, &plan, &format!("{what}, {kilobytes} KiB"));
+        }
+    }
+}
+
 /// What plans choose only where it was measured to pay computes the same.
 #[test]
 fn other_knobs() {
@@ -209,8 +321,9 @@ fn hoisted(log2_degree: u32) -> RandomProgram {
 #[test]
 fn tiers() {
     let backend = EmulatedBackend::new().unwrap();
-    for (log2_degree, seed) in [(4, 2), (11, 5)] {
-        let program = random_program(log2_degree, 7, seed);
+    for (ring, seed) in [(ring(4), 2), (ring(11), 5), (both_rings(4), 3), (both_rings(11), 4)] {
+        let log2_degree = ring.log2_degree;
+        let program = random_program_over(ring, 7, seed);
         let plan = backend.poly().unwrap().plan(program.program.ring());
         let options = PolyOptions::of(plan).with_specialise(Specialise::Never);
         check_by(&backend, &program, &options, &format!("2^{log2_degree}, seed {seed}, never"));

@@ -124,7 +124,11 @@ fn chebyshev(r: &mut Recorder, place: &Place, [x, _]: [Recorded; 2]) -> Recordin
 }
 
 fn bootstrap(r: &mut Recorder, place: &Place, [x, _]: [Recorded; 2]) -> Recording {
-    let plan = BootstrappingPlan::new(&place.chain, x.slots, 8, Variant::Pair, &place.encoder)?;
+    let variant = match place.chain.in_invariant() {
+        Some(_) => Variant::Invariant,
+        None => Variant::Pair,
+    };
+    let plan = BootstrappingPlan::new(&place.chain, x.slots, 8, variant, &place.encoder)?;
     Ok(vec![r.bootstrap(&x, &plan)?])
 }
 
@@ -176,7 +180,10 @@ pub fn work(set: &str, operation: &str) -> Result<Work, Box<dyn std::error::Erro
     let level = match at {
         At::Highest => highest,
         At::Half => highest / 2,
-        At::Bottom => 0,
+        At::Bottom => match &place.chain.shape().bootstrapping {
+            Some(shape) if shape.stc_first => shape.stc_groups,
+            _ => 0,
+        },
         At::Joined => place.chain.shape().bootstrapping.as_ref().ok_or("no bootstrapping")?.out(),
     };
     let scale = place.chain.scale(level).ok_or("a normal level has a scale")?;

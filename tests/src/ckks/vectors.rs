@@ -220,7 +220,7 @@ pub(crate) fn plain_words(
     let size = chain.degree() >> shape.log2_run;
     let mut words = vec![0; size * shape.basis.len()];
     for (limb, &prime) in words.chunks_exact_mut(size).zip(shape.basis.primes()) {
-        plain.limb(chain.ring().primes[usize::from(prime)], limb);
+        plain.limb_of(chain.ring(), prime, limb);
     }
     words
 }

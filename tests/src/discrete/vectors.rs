@@ -350,6 +350,7 @@ fn plans(
                     coefficients: coefficients.clone(),
                     log2_run,
                     basis: basis.clone(),
+                    odd: None,
                 };
                 let shape = ResidentShape { basis: basis.clone(), log2_run };
                 let words = plain_words(chain, &plain, &shape);

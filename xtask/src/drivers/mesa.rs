@@ -93,11 +93,14 @@ impl Mesa {
     /// As above, and where that cannot be built.
     pub fn device(&self, chip: &Chip) -> Result<Command> {
         let mut command = self.command(chip)?;
+        let mut first: Vec<PathBuf> = self.shim.iter().cloned().collect();
         if chip.driver == Driver::Amd {
-            let shim = source::built(&[AMD_SHIM])?.join("libamdgpu_noop_drm_shim.so");
+            first.push(source::built(&[AMD_SHIM])?.join("libamdgpu_noop_drm_shim.so"));
             let (name, _) = chip.setting;
-            command.env_remove(name).env("AMDGPU_GPU_ID", chip.name).env("LD_PRELOAD", shim);
+            command.env_remove(name).env("AMDGPU_GPU_ID", chip.name);
         }
+        first.push(source::reached()?);
+        command.env("LD_PRELOAD", std::env::join_paths(first)?);
         Ok(command)
     }
 

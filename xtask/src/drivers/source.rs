@@ -90,6 +90,34 @@ pub fn built(targets: &[&str]) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// How far a timeline of the kernel's has come is written by the kernel, and a device that does
+/// nothing writes nothing: a driver would read what happens to lie there. All has been reached.
+const REACHED: &str = "
+#include <stdint.h>
+int drmSyncobjQuery2(int file, uint32_t *names, uint64_t *points, uint32_t count, uint32_t flags)
+{
+    for (uint32_t i = 0; i < count; i++)
+        points[i] = UINT64_C(1) << 40;
+    return 0;
+}
+int drmSyncobjQuery(int file, uint32_t *names, uint64_t *points, uint32_t count)
+{
+    return drmSyncobjQuery2(file, names, points, count, 0);
+}
+";
+
+/// A library that goes before libdrm, beside those that pretend that a device is there.
+///
+/// # Errors
+/// Where there is no C compiler.
+pub fn reached() -> Result<PathBuf> {
+    let folder = apt::below_target("mesa-25.0.7-built")?;
+    let (source, library) = (folder.join("reached.c"), folder.join("libreached.so"));
+    std::fs::write(&source, REACHED)?;
+    apt::step(Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source))?;
+    Ok(library)
+}
+
 struct Build {
     /// Of everything below.
     root: PathBuf,

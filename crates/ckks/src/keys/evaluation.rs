@@ -114,13 +114,15 @@ impl EvaluationKeys {
     /// # Errors
     /// As [`EvaluationKeys::from_bytes`], and for another set.
     pub fn from_bytes_for(set: &CkksParameters, bytes: &[u8]) -> Result<Self> {
-        // One key for each rotation, for the conjugation, three more, and those of first transforms
-        // of any number of slots.
+        // One key for each rotation, for the conjugation, three more, those of first transforms of
+        // any number of slots, and three between both rings, two of them with twice as many rows.
         let first = set.bootstrapping().filter(|b| b.first_transform_by_keys()).map_or(0, |b| {
             let log2 = set.slots().ilog2();
             (1 + log2 as usize) << b.coefficients_to_slots_stages(log2, log2)[0]
         });
-        let most = (set.slots() + 3 + first) * (4 * KeyKind::Multiplication.words(set) + 64);
+        let invariant = set.invariant_weight().map_or(0, |_| 5);
+        let most =
+            (set.slots() + 3 + first + invariant) * (4 * KeyKind::Multiplication.words(set) + 64);
         Self::read(open_for(wire::EVALUATION_KEYS, set, most, bytes)?)
     }
 

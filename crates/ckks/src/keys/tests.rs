@@ -1,3 +1,5 @@
+mod invariant;
+
 use super::*;
 use crate::host::HostRing;
 use crate::params::{CkksParameters, ERROR_DEVIATION};
@@ -188,6 +190,7 @@ fn check_rows(
                     (from, evaluations(&moved_back(d, g)))
                 }
                 KeyKind::Galois(g) => (dense, evaluations(&moved_back(d, g))),
+                _ => unreachable!("{kind} is looked at in the ring of degree 2N"),
             };
             // P on the digit's primes, 0 elsewhere.
             let carries = match kind {

@@ -68,7 +68,9 @@ const MOST_KNOWN: usize = 1024;
 #[non_exhaustive]
 pub struct SecurityEstimate {
     /// The primal attack on the dense secret under all primes (uSVP, BDGL16: 0.292 b + 16.4 +
-    /// log2 8d with block size b and lattice dimension d), without [`Self::log2_draws`].
+    /// log2 8d with block size b and lattice dimension d), without [`Self::log2_draws`]. Where both
+    /// sines of a bootstrapping are one, on the weaker of that secret and the one of the
+    /// conjugation-invariant ring; so is what follows.
     pub dense: f64,
     /// The cheapest attack on it that is computed with the MATZOV cost model: the dual one, or a
     /// hybrid one where the secret has a fixed weight; without [`Self::log2_draws`].
@@ -228,6 +230,12 @@ pub(super) fn judge(set: &CkksParameters) -> Security {
         text += &format!(
             ". Keys of the first transform encrypt multiples of the sparse secret under the dense \
              one with {log2_first:.2} bits of modulus, a part of QP"
+        );
+    }
+    if let Some(weight) = set.invariant_weight() {
+        text += &format!(
+            ". Keys of the conjugation-invariant ring are under a secret of weight {weight} with \
+             the same modulus; the first two figures are those of the weaker of both secrets"
         );
     }
     let warning =

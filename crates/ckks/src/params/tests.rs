@@ -1,5 +1,7 @@
 use super::*;
 use crate::published;
+use girih_rlwe::security::LweProblem;
+use girih_rlwe::{ParameterSet, SecretDistribution};
 
 fn d40() -> CkksParameters {
     CkksParameters::by_name("CKKS_D40").expect("built in")
@@ -245,6 +247,73 @@ fn sets_choose_the_order_of_a_bootstrapping() {
     assert!(text.contains("arcsine_levels = 1: must be 0 (none), 2"), "{text}");
 }
 
+/// Both sines in one: a level above the modular reduction and one above the normal ones, primes of
+/// both rings, and a secret that the estimates count with.
+#[test]
+fn sets_with_both_sines_in_one() {
+    let set = CkksParameters::by_name("CKKS_D40_30BIT_INVARIANT_STC_FIRST").expect("built in");
+    let b = set.bootstrapping().expect("it has one");
+    assert!(b.invariant_sine());
+    let found = [b.output_level(), b.eval_mod_output_level(), b.eval_mod_level()];
+    assert_eq!((found, b.to_slots_output_level(), b.top_level()), ([13, 16, 24], 25, 28));
+    assert_eq!((set.default_level(), set.bootstrap_level()), (13, 3));
+    assert_eq!((set.level_kind(24), set.level_kind(25)), {
+        (LevelKind::EvalMod, LevelKind::CoefficientsToSlots)
+    });
+    // The way back starts a level above the normal ones, at a scale of theirs.
+    assert!(set.scale(14).is_some() && set.scale(16).is_some());
+    assert_eq!(set.invariant_weight(), Some(4096));
+    let chain = set.chain();
+    assert!(chain.moduli().iter().all(|p| p.value() % (1 << 18) == 1 && p.value() < 1 << 30));
+    assert!((set.log2_modulus() - 1728.45).abs() < 0.01);
+    let security = set.security();
+    // The weaker of both secrets counts. The dense one has 131.8 and 129.6 bits.
+    let problem = LweProblem {
+        dimension: set.degree(),
+        log2_modulus: set.log2_modulus(),
+        error: ERROR_DEVIATION,
+        secret: SecretDistribution::FixedWeight(4096),
+    };
+    let found = [security.estimate.dense, security.estimate.dense_matzov];
+    assert_eq!(found, [problem.usvp_bdgl16(), problem.cheapest_matzov()]);
+    for (found, wanted) in found.into_iter().zip([131.6, 129.1]) {
+        assert!((found - wanted).abs() < 0.06, "{found}, not {wanted}");
+    }
+    let said = "under a secret of weight 4096 with the same modulus";
+    assert!(security.text.contains(said), "{}", security.text);
+    // Scales of the default set, to a fraction of its own spread.
+    let other = CkksParameters::default();
+    for level in 0..=13 {
+        let [one, two] = [&set, &other].map(|set| set.scale(level).expect("canonical").log2());
+        assert!((one - two).abs() < 0.04, "level {level}: 2^{one}, 2^{two}");
+    }
+    let bytes = set.to_canonical();
+    assert_eq!(CkksParameters::from_canonical(&bytes).ok(), Some(set.clone()));
+    let (last, rest) = bytes.split_last().expect("some");
+    assert_eq!(*last, 1);
+    for wrong in [rest.to_vec(), [rest, &[0]].concat(), [&bytes[..], &[1]].concat()] {
+        assert!(CkksParameters::from_canonical(&wrong).is_err());
+    }
+    // Where nothing else is said of its transforms, too.
+    let small = CkksParameters::by_name("INSECURE_CKKS_D40_30BIT_INVARIANT_STC_FIRST_N10");
+    let small = small.expect("built in");
+    let refused = |of: &CkksParameters, change: &dyn Fn(&mut BootstrappingLiteral)| {
+        let mut literal = ParameterLiteral { name: "MINE".into(), ..of.literal() };
+        change(literal.bootstrapping.as_mut().expect("it has one"));
+        CkksParameters::new(&literal).expect_err("must be refused").to_string()
+    };
+    let needed = "only with slots-to-coefficients first and an arcsine";
+    let text = refused(&small, &|b| b.slots_to_coefficients_first = None);
+    assert!(text.contains(needed), "{text}");
+    let text = refused(&small, &|b| b.arcsine_levels = None);
+    assert!(text.contains(needed), "{text}");
+    let text = refused(&set, &|b| b.invariant_sine = None);
+    assert!(text.contains("there must be 27 states"), "{text}");
+    let text = refused(&other, &|b| b.invariant_sine = Some(true));
+    assert!(text.contains("1 modulo 4N = 262144"), "{text}");
+    assert_eq!(other.invariant_weight(), None);
+}
+
 #[test]
 fn sparse_packing_shares_stages_as_stated() {
     let set = d40();
@@ -288,7 +357,6 @@ fn sets_state_how_transforms_are_divided() {
     let steps = |count| bootstrapping::baby_steps(count, b.baby_steps());
     assert_eq!([3, 15, 16, 31, 32, 63, 64].map(steps), [3, 8, 4, 8, 8, 16, 8]);
     // The same numbers come back from bytes and files.
-    use girih_rlwe::ParameterSet;
     let bytes = set.to_canonical();
     assert_eq!(CkksParameters::from_canonical(&bytes).as_ref(), Ok(&set));
     assert_eq!(CkksParameters::from_toml(&set.to_toml()).ok(), Some(set));
@@ -325,6 +393,7 @@ fn sets_with_a_first_transform_by_keys() {
         ("CKKS_D40_30BIT_12", [12, 15, 23, 26], 1730.7, "1340.89", 131.6),
         ("CKKS_D40_30BIT_12_STC_FIRST", [13, 15, 23, 26], 1730.7, "1340.89", 131.6),
         ("CKKS_D35_30BIT_LOW", [16, 19, 27, 30], 1695.6, "1395.75", 134.5),
+        ("CKKS_D40_30BIT_INVARIANT_STC_FIRST", [13, 16, 24, 28], 1728.45, "1428", 131.6),
     ] {
         let set = CkksParameters::by_name(name).expect("built in");
         let b = set.bootstrapping().expect("it has one");

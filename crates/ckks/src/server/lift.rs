@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Whether products with a key go by KLSS. The two keys of the sparse secret have one digit each,
 /// whose product takes fewer transforms as it is.
 pub(super) fn is_lifted(kind: KeyKind) -> bool {
-    !matches!(kind, KeyKind::DenseToSparse | KeyKind::SparseToDense | KeyKind::First { .. })
+    matches!(kind, KeyKind::Multiplication | KeyKind::Galois(_))
 }
 
 /// The lifted polynomials of all keys of the kinds that `wanted` takes, group by group.

@@ -5,6 +5,7 @@
 use crate::poly::limbs::Place;
 use crate::poly::tables::{Prime, TableAddresses};
 use crate::runtime::bytes::{bytes_of, plain};
+use girih_backend::poly::schedule::{LIFTED, LIFTED_CONJUGATE, RESTRICTED_MINUS};
 
 plain!(
     RowsArguments,
@@ -65,6 +66,8 @@ pub(crate) enum ReadForm {
     GatherPairs = 4,
     /// One word, under an automorphism.
     GatherRuns = 5,
+    /// Four words, of a view of a limb of the other ring.
+    Viewed = VIEWED as isize,
 }
 
 /// Factors of products beside those in memory, of which each form of a read is a kind: words of a
@@ -73,6 +76,9 @@ pub(crate) const KEPT: u8 = ReadForm::GatherRuns as u8 + 1;
 pub(crate) const CONSTANT: u8 = KEPT + 1;
 pub(crate) const ONE: u8 = CONSTANT + 1;
 
+/// What a thread reads from a limb of the other ring, of the kinds in memory the last.
+pub(crate) const VIEWED: u8 = ONE + 1;
+
 /// log2 of the unit of a product's second kind above its first, where kinds are data.
 pub(crate) const LOG2_KINDS: u32 = 4;
 
@@ -80,7 +86,7 @@ pub(crate) const LOG2_KINDS: u32 = 4;
 pub(crate) const RUN: usize = 8;
 
 /// What every kernel of the family knows of the host's layout: bytes of structs, then opcodes.
-pub(crate) const LAYOUT: [(&str, u32); 41] = [
+pub(crate) const LAYOUT: [(&str, u32); 45] = [
     ("PRIME_BYTES", bytes::<Prime>()),
     ("TABLES_BYTES", bytes::<TableAddresses>()),
     ("SHAPE_NUMBERS_BYTES", bytes::<ShapeNumbers>()),
@@ -120,6 +126,10 @@ pub(crate) const LAYOUT: [(&str, u32); 41] = [
     ("KEPT", KEPT as u32),
     ("CONSTANT", CONSTANT as u32),
     ("ONE", ONE as u32),
+    ("VIEWED", VIEWED as u32),
+    ("LIFTED", LIFTED),
+    ("LIFTED_CONJUGATE", LIFTED_CONJUGATE),
+    ("RESTRICTED_MINUS", RESTRICTED_MINUS),
     ("LOG2_KINDS", LOG2_KINDS),
     ("RUN", RUN as u32),
 ];

@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_saves_most_is_first() {
-        let launch = |work| ReadyLaunch { work, ..rows::general_launch(11) };
+        let launch = |work| ReadyLaunch { work, ..rows::general_launch(11, false) };
         let order = |launches, calls| {
             let order = Order::new(launches);
             order.ran(calls);
@@ -284,7 +284,7 @@ mod tests {
         // Launches of one text have one kernel.
         let (twice, often) = (order(vec![launch(30), launch(30)], 0), order(vec![launch(20)], 3));
         assert_eq!((twice.first.len(), twice.saving(), often.saving()), (1, 60.0, 80.0));
-        let other = ReadyLaunch { work: 60, ..rows::general_launch(12) };
+        let other = ReadyLaunch { work: 60, ..rows::general_launch(12, false) };
         let two = order(vec![launch(40), other], 0);
         assert_eq!((two.first.len(), two.saving()), (2, 50.0));
         assert!(two.take().is_some() && two.saving() == 100.0 && !two.is_ready());

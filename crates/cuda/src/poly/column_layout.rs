@@ -17,12 +17,14 @@ pub const STEP_SOURCES: usize = 8;
 pub const MOST_SOURCES: usize = 32;
 
 /// Sizes that the fast kernel's text derives from the degree.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct Geometry {
     /// Points of a column.
     pub points: usize,
     /// Words of a limb's tile.
     pub tile: usize,
+    /// Whether columns go in pairs, which the conjugation-invariant ring folds.
+    pub invariant: bool,
 }
 
 /// How the tiles of a launch lie in a block's memory.
@@ -54,13 +56,23 @@ const LEAST_WIDTH: usize = 8;
 /// Words of a limb's tile, the best first: narrower tiles reach memory in shorter pieces.
 pub const TILES: [usize; 3] = [1024, 512, 256];
 /// Those of the kernel for any plan, and the steps that every group fits.
-pub const GENERAL_TILES: [usize; 2] = [512, 256];
+const GENERAL_TILES: [usize; 2] = [512, 256];
+/// Columns in pairs are wider: those of the longest fit the first tile only.
+const GENERAL_PAIR_TILES: [usize; 3] = [512, 256, 1024];
 pub const GENERAL_STEPS: usize = MOST_SOURCES / STEP_SOURCES;
 
+/// Words of a limb's tile of the kernel for any plan, the best first.
+pub fn general_tiles(invariant: bool) -> &'static [usize] {
+    if invariant { &GENERAL_PAIR_TILES } else { &GENERAL_TILES }
+}
+
 impl Geometry {
-    pub fn new(log2_degree: u32, tile: usize) -> Option<Self> {
+    pub fn new(log2_degree: u32, tile: usize, invariant: bool) -> Option<Self> {
         let points = 1usize << (log2_degree - log2_row(log2_degree));
-        ((16..=128).contains(&points) && tile >= 4 * points).then_some(Self { points, tile })
+        // Units of four words, and those that they are folded with.
+        let least = if invariant { 8 } else { 4 };
+        let fits = (16..=128).contains(&points) && tile >= least * points;
+        fits.then_some(Self { points, tile, invariant })
     }
 
     /// The widest tile of which a plan's limbs fit a block.
@@ -70,7 +82,8 @@ impl Geometry {
 
     /// The tile of the kernel for any plan: one of few, that nearly all fit.
     pub fn general(log2_degree: u32, plan: &ColumnPlan, limits: &DeviceLimits) -> Option<Self> {
-        Self::first_fitting(&GENERAL_TILES, log2_degree, plan, limits, GENERAL_STEPS)
+        let tiles = general_tiles(plan.invariant);
+        Self::first_fitting(tiles, log2_degree, plan, limits, GENERAL_STEPS)
     }
 
     fn first_fitting(
@@ -84,7 +97,8 @@ impl Geometry {
             let bytes = g.layout(std::iter::once(plan), least_steps).shared_bytes;
             g.holds_factors(plan) && blocks_of(limits, bytes) > 0
         };
-        tiles.iter().filter_map(|&tile| Self::new(log2_degree, tile)).find(fits)
+        let new = |&tile: &usize| Self::new(log2_degree, tile, plan.invariant);
+        tiles.iter().filter_map(new).find(fits)
     }
 
     /// Half as wide, if that reaches memory in pieces of at least [`LEAST_WIDTH`] words.
@@ -205,4 +219,25 @@ pub fn steps_of(groups: &[Vec<&Output>]) -> usize {
         g.iter().flat_map(|o| o.sources.iter().map(|s| s.0)).collect::<BTreeSet<_>>().len()
     };
     groups.iter().map(|g| sources(g).div_ceil(STEP_SOURCES)).max().unwrap_or(0).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In pairs columns of every length find a tile, which has both columns of each pair.
+    #[test]
+    fn columns_in_pairs_fit_tiles_of_every_length() {
+        for log2_degree in 14..=17 {
+            for tiles in [&TILES[..], general_tiles(true)] {
+                let new = |&tile: &usize| Geometry::new(log2_degree, tile, true);
+                let widths: Vec<usize> = tiles.iter().filter_map(new).map(|g| g.width()).collect();
+                assert!(widths.first().is_some_and(|&width| width >= 8), "2^{log2_degree}");
+                assert!(widths.iter().all(|width| width.is_multiple_of(8)), "{widths:?}");
+            }
+        }
+        // Narrower ones only without pairs.
+        let narrow = |invariant| Geometry::new(17, 512, invariant).map(|g| g.width());
+        assert_eq!([narrow(false), narrow(true)], [Some(4), None]);
+    }
 }

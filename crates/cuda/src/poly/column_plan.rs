@@ -77,6 +77,8 @@ pub(crate) struct ColumnPlan {
     pub places: u32,
     /// Corrections that it holds at once; they are numbered from [`CORRECTIONS`] on.
     pub corrections: u32,
+    /// Whether its primes are of the conjugation-invariant ring: columns then go in pairs.
+    pub invariant: bool,
 }
 
 /// Hands out places.
@@ -130,6 +132,10 @@ pub(crate) fn plan(
     tile: &ColumnTile,
 ) -> Result<ColumnPlan, BackendError> {
     let analysis = analyse(tile)?;
+    let invariant = analysis.primes.first().is_some_and(|&p| ring.is_invariant(p));
+    if analysis.primes.iter().any(|&p| ring.is_invariant(p) != invariant) {
+        return Err(refused("a tile of columns has primes of both rings"));
+    }
     let phases = analysis.sum_phase.iter().max().map_or(0, |&last| last + 1);
     let mut planner = Planner::new(ring, places, tile, analysis);
     planner.load()?;
@@ -143,6 +149,7 @@ pub(crate) fn plan(
     let Planner { mut plan, hands, corrections, .. } = planner;
     plan.places = hands.count;
     plan.corrections = corrections.count;
+    plan.invariant = invariant;
     Ok(plan)
 }
 

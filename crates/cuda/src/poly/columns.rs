@@ -3,7 +3,7 @@
 use crate::poly::arguments::ColumnsArguments;
 use crate::poly::column_factors::ColumnFactors;
 use crate::poly::column_layout::{
-    GENERAL_STEPS, GENERAL_TILES, Geometry, MOST_SOURCES, groups, record_words,
+    GENERAL_STEPS, Geometry, MOST_SOURCES, general_tiles, groups, record_words,
 };
 use crate::poly::column_plan::{CORRECTIONS, ColumnPlan, Output, plan};
 use crate::poly::column_records::Encoder;
@@ -77,7 +77,7 @@ pub(crate) fn ready(
         };
         let own = blocks(&[]);
         let like = |f: &&mut FastTiles| {
-            f.geometry.tile == geometry.tile && f.blocks == own && blocks(&f.plans) == own
+            f.geometry == geometry && f.blocks == own && blocks(&f.plans) == own
         };
         match fast.iter_mut().find(like) {
             Some(tiles) => tiles.plans.push(plan),
@@ -110,7 +110,7 @@ pub(crate) fn general(
             let layout = geometry.layout(plans.iter().chain([&plan]), GENERAL_STEPS);
             blocks_of(limits, layout.shared_bytes) > 0
         };
-        match fast.iter_mut().find(|f| f.geometry.tile == geometry.tile && fits(&f.plans)) {
+        match fast.iter_mut().find(|f| f.geometry == geometry && fits(&f.plans)) {
             Some(tiles) => tiles.plans.push(plan),
             None => fast.push(FastTiles::general(geometry, vec![plan])),
         }
@@ -118,10 +118,11 @@ pub(crate) fn general(
     launches(&mut Encoder::new(ring, factors), limits, places, (&fast, true), &any)
 }
 
-/// A launch of no tiles by the kernel that [`general`] runs nearly all by, if rings of this degree
-/// have it.
-pub(crate) fn general_launch(log2_degree: u32) -> Option<ReadyLaunch> {
-    let mut tiles = GENERAL_TILES.iter().filter_map(|&tile| Geometry::new(log2_degree, tile));
+/// A launch of no tiles by the kernel that [`general`] runs nearly all by, of either ring, if rings
+/// of this degree have it.
+pub(crate) fn general_launch(log2_degree: u32, invariant: bool) -> Option<ReadyLaunch> {
+    let tiles = general_tiles(invariant).iter();
+    let mut tiles = tiles.filter_map(|&tile| Geometry::new(log2_degree, tile, invariant));
     let tiles = FastTiles::general(tiles.next()?, Vec::new());
     Some(ReadyLaunch {
         text: fast_text(log2_degree, &tiles, GENERAL_STEPS, true),
@@ -144,18 +145,21 @@ fn launches(
 ) -> Result<Vec<ReadyLaunch>, BackendError> {
     let launch = |tiles: &FastTiles| fast_launch(encoder, places, tiles, wide);
     let mut launches = fast.iter().map(launch).collect::<Result<Vec<_>, _>>()?;
-    if !any.is_empty() {
-        launches.push(any_launch(encoder, limits, places, any)?);
+    for invariant in [false, true] {
+        let own: Vec<&ColumnPlan> = any.iter().filter(|p| p.invariant == invariant).collect();
+        if !own.is_empty() {
+            launches.push(any_launch(encoder, limits, places, (&own, invariant))?);
+        }
     }
     Ok(launches)
 }
 
 /// What tiles take, roughly, in the unit of rows.
-fn work(plans: &[ColumnPlan]) -> usize {
+fn work<'a>(plans: impl Iterator<Item = &'a ColumnPlan>) -> usize {
     let output = |output: &Output| 15 + 2 * output.sources.len();
     let outputs =
         |p: &ColumnPlan| p.phases.iter().flat_map(|p| &p.outputs).map(output).sum::<usize>();
-    plans.iter().map(|p| 15 * p.loads.len() + outputs(p)).sum()
+    plans.map(|p| 15 * p.loads.len() + outputs(p)).sum()
 }
 
 /// A tile's record, with zeros up to `words`.
@@ -232,6 +236,7 @@ fn fast_text(log2_degree: u32, fast: &FastTiles, steps: usize, wide: bool) -> Ke
             ("SLOT_BYTES", 4 * geometry.slot_words()),
             ("GROUP_BYTES", 4 * geometry.group_words(steps)),
             ("THREADS", fast.threads()),
+            ("INVARIANT", geometry.invariant.into()),
         ],
     );
     text.min_blocks = Some(fast.blocks);
@@ -268,7 +273,7 @@ fn fast_launch(
         items: plans.len() * geometry.parts(),
         teams: 1,
         data: vec![tiles, outputs],
-        work: work(plans),
+        work: work(plans.iter()),
         arguments: arguments(places, plans.len(), layout.record_words, layout.record_at),
     })
 }
@@ -277,7 +282,7 @@ fn any_launch(
     encoder: &mut Encoder<'_>,
     limits: &DeviceLimits,
     places: &Places,
-    plans: &[ColumnPlan],
+    (plans, invariant): (&[&ColumnPlan], bool),
 ) -> Result<ReadyLaunch, BackendError> {
     let log2_degree = encoder.ring.log2_degree;
     let row = 1usize << log2_row(log2_degree);
@@ -285,7 +290,8 @@ fn any_launch(
     let columns = 1 + plans.iter().map(|p| p.places + p.corrections).max().unwrap_or(0) as usize;
     let bytes = |width: usize| 4 * columns * points * width;
     let mut width = row.min(MOST_ANY_WIDTH);
-    while bytes(width) > limits.workgroup_memory_bytes && width > 1 {
+    let least = if invariant { 2 } else { 1 };
+    while bytes(width) > limits.workgroup_memory_bytes && width > least {
         width /= 2;
     }
     if bytes(width) > limits.workgroup_memory_bytes {
@@ -303,7 +309,7 @@ fn any_launch(
     let outputs_of =
         |p: &'_ ColumnPlan| p.phases.iter().map(|phase| phase.outputs.len()).sum::<usize>();
     let mut records: Vec<u32> =
-        vec![0; plans.iter().map(outputs_of).sum::<usize>().next_multiple_of(4)];
+        vec![0; plans.iter().map(|p| outputs_of(p)).sum::<usize>().next_multiple_of(4)];
     let mut number = 0;
     for plan in plans {
         for output in plan.phases.iter().flat_map(|p| &p.outputs) {
@@ -313,7 +319,7 @@ fn any_launch(
         }
     }
     let mut tiles = Vec::new();
-    let longest = plans.iter().map(record_words).max().unwrap_or(0);
+    let longest = plans.iter().map(|p| record_words(p)).max().unwrap_or(0);
     let mut count = 0;
     for plan in plans {
         let mut phases = Vec::new();
@@ -324,7 +330,8 @@ fn any_launch(
         let tile = encoder.tile(plan, &phases, |place| place_in(plan, place))?;
         tiles.extend(padded(tile, longest));
     }
-    let constants = [("LOG2_DEGREE", log2_degree as usize), ("WIDTH", width)];
+    let constants =
+        [("LOG2_DEGREE", log2_degree as usize), ("WIDTH", width), ("INVARIANT", invariant.into())];
     Ok(ReadyLaunch {
         text: KernelText::new(POLY_COLUMNS_ANY, &constants),
         threads: width,
@@ -332,7 +339,7 @@ fn any_launch(
         items: plans.len() * (row / width),
         teams: 1,
         data: vec![tiles, records],
-        work: work(plans),
+        work: work(plans.iter().copied()),
         arguments: arguments(places, plans.len(), longest, 0),
     })
 }

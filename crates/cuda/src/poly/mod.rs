@@ -30,6 +30,11 @@
 //! operands lie, primes and constants are data. Kernels are therefore few, and any schedule runs.
 //! Where a text would have too many products, these are data, too: `shape/steps.rs`.
 //!
+//! Tiles of columns of the conjugation-invariant ring have launches of their own: columns go in
+//! pairs there (`place_of_slot` of `cuda/poly/column_tile.cuh`), and the constant `INVARIANT` says
+//! so to both kernels. Rows differ in their factors alone; limbs of the other ring are reads of
+//! their own form (`ReadForm::Viewed`). Texts for other rings compile to what they would without.
+//!
 //! There are two tiers of kernels (`routine::Tier`). In the general one all sums are lists of steps
 //! of any kinds, groups of columns have room for whatever there is, and one text of rows and one of
 //! columns serve every schedule of a degree. A routine begins with these, and changes over to those
@@ -65,12 +70,18 @@ pub use routine::{general_sources, kernel_sources};
 pub use row_layout::plan;
 
 use crate::runtime::machine::Queue;
+use girih_backend::poly::RingShape;
 
 /// The number of the family.
 const FAMILY: u8 = 1;
 
 /// Everything of this family runs in one queue, in the order in which it is called.
 pub(crate) const PROGRAMS: Queue = Queue::new(FAMILY, 0, "programs", 0);
+
+/// Whether a ring has primes of the conjugation-invariant ring.
+pub(crate) fn has_invariant(ring: &RingShape) -> bool {
+    ring.invariant_from < ring.primes.len()
+}
 
 /// log2 of the smallest degree.
 pub(crate) const LEAST_LOG2_DEGREE: u32 = 3;

@@ -4,7 +4,7 @@ use crate::poly::column_factors::ColumnFactors;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::ReadyLaunch;
 use crate::poly::limbs::{Places, ResidentPlace};
-use crate::poly::{columns, masks, pointwise, rows};
+use crate::poly::{columns, has_invariant, masks, pointwise, rows};
 use crate::runtime::source::Source;
 use girih_backend::poly::schedule::{Launch, Schedule};
 use girih_backend::poly::{ResidentShape, RingShape};
@@ -50,16 +50,18 @@ pub(crate) fn ready(
     Ok(all.into_iter().flatten().collect())
 }
 
-/// Launches of no tiles by the kernels that serve nearly every schedule of a ring: to compile them
-/// before there is one.
-pub(crate) fn general_launches(log2_degree: u32) -> Vec<ReadyLaunch> {
-    let columns = columns::general_launch(log2_degree);
-    columns.into_iter().chain([rows::general_launch(log2_degree)]).collect()
+/// Launches of no tiles by the kernels that serve nearly every schedule of a ring, or of one with
+/// primes of both kinds: to compile them before there is one.
+pub(crate) fn general_launches(log2_degree: u32, both_rings: bool) -> Vec<ReadyLaunch> {
+    let rings = if both_rings { &[false, true][..] } else { &[false] };
+    let columns = rings.iter().filter_map(|&one| columns::general_launch(log2_degree, one));
+    columns.chain([rows::general_launch(log2_degree, both_rings)]).collect()
 }
 
-/// The kernels that any program of a degree can run with, and what loads its keys.
+/// The kernels that any program in the usual ring of a degree can run with, and what loads its
+/// keys.
 pub fn general_sources(log2_degree: u32) -> Vec<(Source, usize)> {
-    let launches = general_launches(log2_degree).into_iter();
+    let launches = general_launches(log2_degree, false).into_iter();
     let general = launches.map(|l| (l.text.source(), l.shared_bytes));
     general.chain([(masks::source(log2_degree), masks::size(1).shared_bytes)]).collect()
 }
@@ -82,7 +84,7 @@ pub fn kernel_sources(
     let factors = ColumnFactors::new(ring)?;
     let places = (&places, &factors);
     let own = ready(ring, limits, &PolyKnobs::default(), places, schedule, Tier::Own)?;
-    let launches = own.into_iter().chain(general_launches(ring.log2_degree));
+    let launches = own.into_iter().chain(general_launches(ring.log2_degree, has_invariant(ring)));
     let sources = launches.map(|l| (l.text.source(), l.shared_bytes));
     let new = sources.filter(|(s, _)| seen.insert((s.file.name, s.constants.clone())));
     // What expands the keys among the residents.

@@ -3,6 +3,7 @@
 use crate::poly::arguments::{
     HAS_STEPS, IS_ALONE, IS_WIDE, LOG2_FLAGS, MOST_SHAPES, RowsArguments, ShapeNumbers, ShapePlace,
 };
+use crate::poly::has_invariant;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Arguments, ReadyLaunch};
 use crate::poly::limbs::Places;
@@ -69,7 +70,8 @@ pub(crate) fn general(
     while !lists.is_empty() {
         let rest = lists.split_off(lists.len().min(MOST_SHAPES));
         let team = TeamPlan::general(&lists, ring.log2_degree);
-        launches.push(ready_launch(ring, knobs, places, &lists, &team, true));
+        let any = Some(has_invariant(ring));
+        launches.push(ready_launch(ring, knobs, places, &lists, &team, any));
         lists = rest;
     }
     while !others.is_empty() {
@@ -80,13 +82,13 @@ pub(crate) fn general(
     Ok(launches)
 }
 
-/// A launch of no tiles by the kernel for any.
-pub(crate) fn general_launch(log2_degree: u32) -> ReadyLaunch {
+/// A launch of no tiles by the kernel for any; `views`: of a ring with primes of both kinds.
+pub(crate) fn general_launch(log2_degree: u32, views: bool) -> ReadyLaunch {
     let shapes = [(RowShape::general(), Vec::new())];
     let team = TeamPlan::general(&shapes, log2_degree);
     let knobs = PolyKnobs::default();
     ReadyLaunch {
-        text: text(log2_degree, &knobs, MOST_SHAPES, &shapes, &team, &[&shapes[0].0]),
+        text: text(log2_degree, &knobs, (MOST_SHAPES, views), &shapes, &team, &[&shapes[0].0]),
         threads: 32 * team.warps * team.teams,
         shared_bytes: team.shared_bytes,
         items: 0,
@@ -105,17 +107,18 @@ fn launch(
     shapes: &[Shaped],
 ) -> Result<ReadyLaunch, BackendError> {
     let team = TeamPlan::fitting(limits, knobs, shapes, ring.log2_degree)?;
-    Ok(ready_launch(ring, knobs, places, shapes, &team, false))
+    Ok(ready_launch(ring, knobs, places, shapes, &team, None))
 }
 
-/// The launch of tiles of these shapes; `any`: of all by one text for every tile.
+/// The launch of tiles of these shapes; `any`: of all by one text for every tile, which reads views
+/// if it is so.
 fn ready_launch(
     ring: &RingShape,
     knobs: &PolyKnobs,
     places: &Places,
     shapes: &[Shaped],
     team: &TeamPlan,
-    any: bool,
+    any: Option<bool>,
 ) -> ReadyLaunch {
     let texts = Texts::of(shapes);
     let records = Records::new(shapes, |shape| team.rows / team.copies(shape));
@@ -124,12 +127,13 @@ fn ready_launch(
     let arguments = RowsArguments {
         base_stride: places.stride() as u32,
         items: records.items,
-        shapes: if any { of_any_shapes(numbers) } else { of_shapes(numbers) },
+        shapes: if any.is_some() { of_any_shapes(numbers) } else { of_shapes(numbers) },
         ..Default::default()
     };
-    let count = if any { MOST_SHAPES } else { shapes.len() };
+    let count = if any.is_some() { MOST_SHAPES } else { shapes.len() };
+    let has_views = any == Some(true);
     ReadyLaunch {
-        text: text(ring.log2_degree, knobs, count, shapes, team, &texts.all),
+        text: text(ring.log2_degree, knobs, (count, has_views), shapes, team, &texts.all),
         threads: 32 * team.warps * team.teams,
         shared_bytes: team.shared_bytes,
         items: records.items as usize,
@@ -161,11 +165,12 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The text of the kernel for these shapes, which has room for `count`.
+/// The text of the kernel for these shapes, which has room for `count`, and reads views where kinds
+/// of factors are data.
 fn text(
     log2_degree: u32,
     knobs: &PolyKnobs,
-    count: usize,
+    (count, has_views): (usize, bool),
     shapes: &[Shaped],
     team: &TeamPlan,
     texts: &[&RowShape],
@@ -185,6 +190,7 @@ fn text(
             ("SHAPES", count),
             ("TEXTS", texts.len()),
             ("MOST_SHAPES", MOST_SHAPES),
+            ("HAS_VIEWS", has_views.into()),
             ("HAS_WIDE", usize::from(shapes.iter().any(|(s, _)| s.is_wide()))),
             ("HAS_NARROW", usize::from(shapes.iter().any(|(s, _)| !s.is_wide()))),
         ],

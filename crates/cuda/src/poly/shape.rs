@@ -233,7 +233,10 @@ impl RowShape {
     /// Numbers the automorphisms of reads, which are those of `loads`.
     fn number_turns(&mut self, loads: &[Load]) {
         let mut known = Vec::new();
-        for (read, load) in self.reads.iter_mut().zip(loads).filter(|(_, l)| l.automorphism != 1) {
+        // A view takes every word from another place.
+        let is_turned =
+            |load: &Load| load.automorphism != 1 && !load.automorphism.is_multiple_of(2);
+        for (read, load) in self.reads.iter_mut().zip(loads).filter(|(_, l)| is_turned(l)) {
             let number = known.iter().position(|&g| g == load.automorphism);
             read.turn = number.unwrap_or(known.len()) as u16 + 1;
             if number.is_none() {

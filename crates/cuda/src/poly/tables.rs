@@ -1,7 +1,7 @@
 //! The tables of a ring in the order in which kernels read them (`cuda/poly/modular.cuh`).
 #![allow(unsafe_code)] // Declares structs to be plain.
 
-use crate::poly::column_factors::ColumnFactors;
+use crate::poly::column_factors::{ColumnFactors, fold_unit};
 use crate::poly::log2_row;
 use crate::runtime::bytes::{bytes_of, plain};
 use crate::runtime::machine::{Buffer, Machine};
@@ -85,11 +85,14 @@ struct Direction {
     whole: Vec<[u32; 2]>,
 }
 
-fn direction(log2_degree: u32, roots: (&[u32], &[u32])) -> Direction {
+/// From the factors of one direction of `ntt`. In a stage a thread's blocks differ by the same
+/// factors wherever it begins, so these are taken from where block 0 has any.
+fn direction(ntt: &SplitNtt, modulus: Modulus, roots: (&[u32], &[u32])) -> Direction {
+    let log2_degree = ntt.size().ilog2();
     let log2_columns = log2_degree - log2_row(log2_degree);
     let pair = |index: usize| [roots.0[index], roots.1[index]];
     let rows = 1usize << log2_columns;
-    let columns = (0..rows).map(pair).collect();
+    let columns = std::iter::once(fold_unit(ntt)).chain((1..rows).map(pair)).collect();
     if log2_row(log2_degree) < 10 {
         return Direction {
             columns,
@@ -112,7 +115,10 @@ fn direction(log2_degree: u32, roots: (&[u32], &[u32])) -> Direction {
             );
         }
     }
-    Direction { first, last, steps: (0..16).map(pair).collect(), columns, whole: Vec::new() }
+    let inverse = modulus.inverse(roots.0[16]);
+    let step = |block: usize| modulus.shoup(modulus.mul(roots.0[16 + block], inverse));
+    let steps = (0..16).map(step).map(|step| [step.value, step.quotient]).collect();
+    Direction { first, last, steps, columns, whole: Vec::new() }
 }
 
 /// The tables of a ring on a device.
@@ -127,16 +133,18 @@ pub(crate) struct RingTables {
 impl RingTables {
     /// Computes and uploads them.
     pub fn new(machine: &Arc<dyn Machine>, ring: &RingShape) -> Result<Self, BackendError> {
-        let transform = |&p: &Modulus| {
-            SplitNtt::new(p, ring.degree()).map_err(|e| {
-                BackendError::InvalidRequest(format!("the ring's prime {}: {e}", p.value()))
+        let transform = |number: usize| {
+            ring.transform(number as u16).map_err(|e| {
+                let p = ring.primes[number].value();
+                BackendError::InvalidRequest(format!("the ring's prime {p}: {e}"))
             })
         };
-        let transforms = ring.primes.par_iter().map(transform).collect::<Result<Vec<_>, _>>()?;
-        let both = |ntt: &SplitNtt| {
-            [ntt.roots(), ntt.inverse_roots()].map(|roots| direction(ring.log2_degree, roots))
+        let numbers = (0..ring.primes.len()).into_par_iter();
+        let transforms = numbers.map(transform).collect::<Result<Vec<_>, _>>()?;
+        let both = |(ntt, &p): (&SplitNtt, &Modulus)| {
+            [ntt.roots(), ntt.inverse_roots()].map(|roots| direction(ntt, p, roots))
         };
-        let all: Vec<[Direction; 2]> = transforms.par_iter().map(both).collect();
+        let all: Vec<[Direction; 2]> = transforms.par_iter().zip(&ring.primes).map(both).collect();
         let column_factors = ColumnFactors::of(transforms.iter());
         let mut buffers = Vec::new();
         let mut upload = |bytes: &[u8]| -> Result<u64, BackendError> {

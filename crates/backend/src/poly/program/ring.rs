@@ -78,22 +78,24 @@ impl RingShape {
     pub fn points(&self, prime: u16, view: View) -> Vec<u32> {
         let modulus = self.primes[usize::from(prime)];
         let (n, log2) = (self.degree(), self.log2_degree);
-        // Of order 4N: powers of it are all points.
         let psi = psi(modulus, log2 + 1);
-        let mut powers = vec![1; 4 * n];
-        for k in 1..4 * n {
-            powers[k] = modulus.mul(powers[k - 1], psi);
-        }
-        let place = |j: usize| 4 * girih_ring::bit_reverse(j, log2) + 1;
-        let exponent = |j: usize| match view {
-            View::Lifted => place(j),
-            View::LiftedConjugate => 4 * n - place(j),
-            View::Restricted | View::RestrictedMinus => {
-                let e = place(view.source(log2, j));
-                if 2 * j < n { e } else { 4 * n - e }
+        // Word brv(i) is `first` times the i-th power of `step`: psi^(4i + 1), its inverse, and the
+        // roots of psi^(4i + 2), psi^(2i + 1) for even i and minus that for odd i.
+        let (first, step) = match view {
+            View::Lifted => (psi, modulus.pow(psi, 4)),
+            View::LiftedConjugate => {
+                let inverse = modulus.inverse(psi);
+                (inverse, modulus.pow(inverse, 4))
             }
+            View::Restricted => (psi, modulus.neg(modulus.mul(psi, psi))),
+            View::RestrictedMinus => (modulus.neg(psi), modulus.neg(modulus.mul(psi, psi))),
         };
-        (0..n).map(|j| powers[exponent(j)]).collect()
+        let (mut points, mut power, step) = (vec![0; n], first, modulus.shoup(step));
+        for i in 0..n {
+            points[girih_ring::bit_reverse(i, log2)] = power;
+            power = modulus.mul_shoup(power, step);
+        }
+        points
     }
 
     /// What multiplying by X^(N/2) does to the evaluations modulo prime `prime`: the word at place

@@ -5,8 +5,8 @@ use crate::poly::arguments::{OperandRecord, ReadForm, words_of};
 use crate::poly::limbs::Places;
 use crate::poly::tables::is_wide;
 use girih_backend::BackendError;
-use girih_backend::poly::RingShape;
 use girih_backend::poly::schedule::{Form, Load, RowTile, Source};
+use girih_backend::poly::{RingShape, View};
 use girih_ring::{Modulus, inverse_exponent};
 use std::collections::HashMap;
 
@@ -249,6 +249,7 @@ impl Builder<'_> {
                     (1, 0) => ReadForm::Words,
                     (1, 1) => ReadForm::Pairs,
                     (1, _) => ReadForm::Runs,
+                    (g, _) if View::of_code(g).is_some() => ReadForm::Viewed,
                     (_, 0) => ReadForm::Gather,
                     (_, 1) => ReadForm::GatherPairs,
                     _ => ReadForm::GatherRuns,
