@@ -21,7 +21,7 @@
 // What four sums take from the same conversions is computed at once, so that each of these slots,
 // which are memory, is read once for four.
 //
-// With INVARIANT all primes are of the conjugation-invariant ring (`column_pairs.wgsl`), and columns
+// With INVARIANT all primes are of the conjugation-invariant ring (`column_pairs.wgsl`): columns
 // are unfolded after the inverse transform and folded before the forward one.
 #include memory
 #include modular
