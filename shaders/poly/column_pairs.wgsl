@@ -1,6 +1,7 @@
 // Columns of the conjugation-invariant ring, which go in pairs. Of its W = BLOCK / C columns a
 // workgroup has W / 2 of the lower half of a row, then those that they are folded with, in the
-// order of `girih_ring::ColumnPairs` (crates/ring/src/fold.rs); a thread's four lie in one half.
+// order of `girih_ring::ColumnPairs`; a thread's four lie in one half. Twin:
+// crates/ring/src/fold.rs.
 //
 // Records have (i, its quotient, 0, 0) more, i = psi^N: behind those of a load that is half
 // transformed, behind the prime of a sum, and four behind the terms of outputs.

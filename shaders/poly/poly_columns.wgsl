@@ -20,6 +20,9 @@
 // A conversion is a sum whose terms are the y of its sources and u (`girih_ring::BaseConversion`).
 // What four sums take from the same conversions is computed at once, so that each of these slots,
 // which are memory, is read once for four.
+//
+// With INVARIANT all primes are of the conjugation-invariant ring (`column_pairs.wgsl`): columns
+// are unfolded after the inverse transform and folded before the forward one.
 #include memory
 #include modular
 #include half_transform

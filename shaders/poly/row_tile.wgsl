@@ -15,7 +15,8 @@
 //          where there are two operands
 //   store  (half transformed, limb, g, g^-1 mod 2N)
 //
-// An operand is two words: its kind, log2 of the run and g; and its slot or limb.
+// An operand is two words: its kind, log2 of the run and g, which is even for a view
+// (`views.wgsl`); and its slot or limb.
 #include memory
 #include modular
 #if TRANSFORMS

@@ -185,10 +185,11 @@ fn poly_wgsl(arguments: &Arguments) -> Result<bool> {
     let builds = |degree| girih_wgpu::poly_builds(degree, arguments.vendor);
     for build in degrees.into_iter().flat_map(builds) {
         let title = format!("N = 2^{}", build.log2_degree);
+        let both = if build.invariant { ", both rings" } else { "" };
         let (kernel, profile) = (build.kernel.name(), build.profile.to_string());
         match build.check() {
             Ok(check) => println!(
-                "{title:<18}{kernel:<18}{profile:<8}{:>10}{:>9}{:>9}{:>10}  {} slots a thread",
+                "{title:<18}{kernel:<18}{profile:<8}{:>10}{:>9}{:>9}{:>10}  {} slots a thread{both}",
                 check.workgroup_bytes,
                 check.workgroup_threads,
                 check.storage_buffers,

@@ -190,9 +190,10 @@ fn kernels(
     }
     for set in ckks_sets {
         for build in poly_builds(set, vendor)? {
+            let both = if build.invariant { " of both rings" } else { "" };
             all.push(Kernel {
                 set: set.name().to_owned(),
-                name: format!("{}, {} slots", build.kernel.name(), build.slots),
+                name: format!("{}{both}, {} slots", build.kernel.name(), build.slots),
                 profile: build.profile.to_string(),
                 threads: build.threads(),
                 bytes_in_memory: build.bytes_in_memory(),
@@ -214,7 +215,9 @@ fn poly_builds(set: &CkksParameters, vendor: Vendor) -> Result<Vec<PolyBuild>> {
             all.extend(poly_builds_of(&recording.program, vendor, profile, SEGMENTS)?);
         }
     }
-    all.sort_unstable_by_key(|build| (build.kernel.name(), build.slots, build.profile.to_string()));
+    all.sort_unstable_by_key(|build| {
+        (build.kernel.name(), build.invariant, build.slots, build.profile.to_string())
+    });
     all.dedup();
     Ok(all)
 }
