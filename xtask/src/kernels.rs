@@ -189,7 +189,8 @@ fn poly_wgsl(arguments: &Arguments) -> Result<bool> {
         let (kernel, profile) = (build.kernel.name(), build.profile.to_string());
         match build.check() {
             Ok(check) => println!(
-                "{title:<18}{kernel:<18}{profile:<8}{:>10}{:>9}{:>9}{:>10}  {} slots a thread{both}",
+                "{title:<18}{kernel:<18}{profile:<8}{:>10}{:>9}{:>9}{:>10}  {} slots a \
+                 thread{both}",
                 check.workgroup_bytes,
                 check.workgroup_threads,
                 check.storage_buffers,
