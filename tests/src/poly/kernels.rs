@@ -1,12 +1,13 @@
 //! One small program for each thing that a kernel does, and random ones that do all of it together.
 
 use super::Work;
-use girih_backend::poly::random::{self, Numbers, RandomProgram, random_program};
+use girih_backend::poly::random::{self, Numbers, RandomProgram, random_program_over};
 use girih_backend::poly::{
-    Basis, Domain, Factor, HostPolynomials, ProgramBuilder, ProgramError, ResidentShape, Term,
-    Value,
+    Basis, Domain, Factor, HostPolynomials, ProgramBuilder, ProgramError, ResidentShape, RingShape,
+    Term, Value, View,
 };
 use girih_ring::sampler::{MaskSeed, PublicStream};
+use std::sync::Arc;
 
 /// A program in the making, with random inputs and resident polynomials.
 struct Maker {
@@ -154,6 +155,37 @@ fn convolution(m: &mut Maker) -> Made {
     Ok(outputs)
 }
 
+/// Transforms, a product and a conversion in the conjugation-invariant ring; limbs of each ring seen
+/// from the other, resident ones of runs among them.
+fn both_rings(m: &mut Maker) -> Made {
+    let ring = m.builder.ring().clone();
+    let (usual, invariant) = ring.primes.split_at(ring.invariant_from);
+    let is_both = |&p: &u16| invariant.contains(&usual[usize::from(p)]);
+    let below = Basis::new((0..usual.len() as u16).filter(is_both));
+    let (first, end) = (ring.invariant_from, ring.primes.len());
+    let (all, few, rest) =
+        (m.basis(first..end), m.basis(first..first + 2), m.basis(first + 2..end));
+    let x = m.input(&all, Domain::Coefficients)?;
+    let y = m.input(&all, Domain::Evaluations)?;
+    let z = m.input(&below, Domain::Evaluations)?;
+    let at_x = m.builder.transform(x, Domain::Evaluations);
+    let product = m.builder.sum(vec![Term::product(at_x, y)])?;
+    let of_y = m.builder.transform(y, Domain::Coefficients);
+    let part = m.builder.limbs(of_y, few)?;
+    let converted = m.builder.convert(part, rest, true)?;
+    let converted = m.builder.transform(converted, Domain::Evaluations);
+    let mut outputs = vec![m.builder.transform(product, Domain::Coefficients), of_y, converted];
+    let (key, invariant_key) = (m.resident(&below, 2)?, m.resident(&all, 1)?);
+    for view in View::ALL {
+        let (of, key, to) =
+            if view.lifts() { (z, key, &all) } else { (product, invariant_key, &below) };
+        let seen = m.builder.view(of, view, to.clone())?;
+        let key = m.builder.view(key, view, to.clone())?;
+        outputs.push(m.builder.sum(vec![Term::product(seen, key), Term::plus(seen)])?);
+    }
+    Ok(outputs)
+}
+
 type Make = fn(&mut Maker) -> Made;
 
 const KERNELS: [(&str, Make); 8] = [
@@ -169,6 +201,8 @@ const KERNELS: [(&str, Make); 8] = [
 
 /// Seeds of the random programs.
 const SEEDS: std::ops::Range<u64> = 0..4;
+/// Of those in both rings.
+const SEEDS_OF_BOTH: std::ops::Range<u64> = 4..6;
 /// Steps of a random program: those of a key switch and more.
 const STEPS: usize = 14;
 
@@ -177,32 +211,43 @@ const STEPS: usize = 14;
 /// # Panics
 /// Never: the programs are well typed.
 pub fn all(log2_degree: u32) -> Vec<Work> {
-    let ring = random::ring(log2_degree);
-    let explicit = KERNELS.iter().enumerate().map(|(number, (name, make))| {
-        let mut maker = Maker {
-            builder: ProgramBuilder::new(ring.clone()),
-            numbers: Numbers::new(number as u64),
-            inputs: Vec::new(),
-            residents: Vec::new(),
-            masks: Vec::new(),
-        };
-        let outputs = make(&mut maker).unwrap_or_else(|error| panic!("{name}: {error}"));
-        outputs.into_iter().for_each(|value| {
-            maker.builder.output(value);
-        });
-        let residents = HostPolynomials::new(&ring, maker.residents);
-        let mut residents = residents.unwrap_or_else(|error| panic!("{name}: {error}"));
-        for (basis, streams) in maker.masks {
-            let pushed = residents.push_streams(&ring, basis, &streams);
-            pushed.unwrap_or_else(|error| panic!("{name}: {error}"));
-        }
-        let name = format!("{name}_n{log2_degree}");
-        Work { name, program: maker.builder.finish(), residents, inputs: maker.inputs }
+    let (usual, both) = (random::ring(log2_degree), random::both_rings(log2_degree));
+    let explicit = KERNELS.iter().map(|&(name, make)| (&usual, name, make));
+    let explicit = explicit.chain([(&both, "both_rings", both_rings as Make)]);
+    let mut all: Vec<Work> = explicit
+        .enumerate()
+        .map(|(number, (ring, name, make))| work(ring, number as u64, name, make))
+        .collect();
+    for (ring, name, seeds) in [(&usual, "random", SEEDS), (&both, "random_both", SEEDS_OF_BOTH)] {
+        all.extend(seeds.map(|seed| {
+            let of = 1000 * u64::from(log2_degree) + seed;
+            let random = random_program_over(ring.clone(), STEPS, of);
+            let RandomProgram { program, residents, inputs, .. } = random;
+            Work { name: format!("{name}_{seed}_n{log2_degree}"), program, residents, inputs }
+        }));
+    }
+    all
+}
+
+/// The program that `make` records.
+fn work(ring: &Arc<RingShape>, number: u64, name: &str, make: Make) -> Work {
+    let mut maker = Maker {
+        builder: ProgramBuilder::new(ring.clone()),
+        numbers: Numbers::new(number),
+        inputs: Vec::new(),
+        residents: Vec::new(),
+        masks: Vec::new(),
+    };
+    let outputs = make(&mut maker).unwrap_or_else(|error| panic!("{name}: {error}"));
+    outputs.into_iter().for_each(|value| {
+        maker.builder.output(value);
     });
-    let random = SEEDS.map(|seed| {
-        let random = random_program(log2_degree, STEPS, 1000 * u64::from(log2_degree) + seed);
-        let RandomProgram { program, residents, inputs, .. } = random;
-        Work { name: format!("random_{seed}_n{log2_degree}"), program, residents, inputs }
-    });
-    explicit.chain(random).collect()
+    let residents = HostPolynomials::new(ring, maker.residents);
+    let mut residents = residents.unwrap_or_else(|error| panic!("{name}: {error}"));
+    for (basis, streams) in maker.masks {
+        let pushed = residents.push_streams(ring, basis, &streams);
+        pushed.unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    let name = format!("{name}_n{}", ring.log2_degree);
+    Work { name, program: maker.builder.finish(), residents, inputs: maker.inputs }
 }
