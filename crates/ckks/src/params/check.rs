@@ -3,7 +3,7 @@
 use super::bootstrapping::{BootstrappingParameters, SPARSE_AUXILIARY};
 use super::encapsulation::Encapsulation;
 use super::scales::Scales;
-use super::security::{self, SPARSE_LOG2_MODULUS};
+use super::security::{self, INVARIANT_LOG2_MODULUS, SPARSE_LOG2_MODULUS};
 use super::{
     BootstrappingLiteral, ChainParts, CkksParameters, INSECURE, Inner, ModulusChain,
     ParameterLiteral, State,
@@ -356,6 +356,14 @@ fn check_security(set: &CkksParameters) -> Result<()> {
         if b.sparse_weight < 32 {
             let rule = format!("must be at least 32, {rename}");
             return Err(Error::parameter("sparse_weight", b.sparse_weight, rule));
+        }
+        if b.invariant_sine && (log2_degree != 16 || log2_modulus > INVARIANT_LOG2_MODULUS) {
+            let rule = format!(
+                "with invariant_sine all primes together may have {INVARIANT_LOG2_MODULUS} bits, at \
+                 N = 2^16 alone, for 128 bits of security of the third secret, {rename}"
+            );
+            let found = format!("{log2_modulus:.2} bits at N = 2^{log2_degree}");
+            return Err(Error::parameter("invariant_sine", found, rule));
         }
         if sparse > SPARSE_LOG2_MODULUS {
             let rule = format!(

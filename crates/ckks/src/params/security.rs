@@ -36,6 +36,10 @@ pub(super) fn largest_for(log2_degree: u32, bits: u32) -> Option<f64> {
 /// (Bossuat, Troncoso-Pastoriza and Hubaux 2022, and the check of Lattigo).
 pub(super) const SPARSE_LOG2_MODULUS: f64 = 121.0;
 
+/// The largest log2 of Q P at N = 2^16 for 128 bits under a secret of weight N/16, that of the
+/// conjugation-invariant ring.
+pub(super) const INVARIANT_LOG2_MODULUS: f64 = 1738.0;
+
 /// log2 of the modulus of the one key that is under the sparse secret.
 pub(super) fn sparse_log2_modulus(set: &CkksParameters) -> f64 {
     let chain = set.chain();
@@ -261,6 +265,17 @@ mod tests {
         assert!(one.cheapest() > 128.0, "{one:?}");
         let small = sparse(1 << 12, 32, SPARSE_LOG2_MODULUS).expect("a weight");
         assert!(small.primal_hybrid < small.search - 10.0, "{small:?}");
+    }
+
+    /// The weakest secret of the conjugation-invariant ring that a parameter file may bring.
+    #[test]
+    fn what_the_bound_of_invariant_secrets_admits_has_128_bits() {
+        let secret = SecretDistribution::FixedWeight(invariant_weight(1 << 16));
+        let (dimension, log2_modulus) = (1 << 16, INVARIANT_LOG2_MODULUS);
+        let problem = LweProblem { dimension, log2_modulus, error: ERROR_DEVIATION, secret };
+        let found = [problem.usvp_bdgl16(), problem.cheapest_matzov()];
+        assert!(found.iter().all(|&bits| bits >= 128.0), "{found:?}");
+        assert!(found[1] < 129.5, "{found:?}");
     }
 
     /// The weakest dense secrets that a parameter file with flat ones may bring.

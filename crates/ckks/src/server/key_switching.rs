@@ -105,12 +105,17 @@ impl KeySwitching {
         Ok(best.map(|plan| plan.options_as(path)).transpose()?)
     }
 
-    /// What was measured to be fastest for `set` on `device`; hybrid where nothing was.
+    /// What was measured to be fastest for `set` on `device`; hybrid where nothing was, and where
+    /// the set does both sines in one.
     pub(super) fn fastest(
         device: &dyn Backend,
         set: &CkksParameters,
         progress: &dyn Progress,
     ) -> Result<Self> {
+        // Keys of the conjugation-invariant ring have no form for KLSS.
+        if set.invariant_weight().is_some() {
+            return Ok(Self::Hybrid);
+        }
         let Some((plans, path)) = TunedPlans::stored(progress)? else { return Ok(Self::Hybrid) };
         Ok(Self::noted(&plans, &path, &device.identity(), set)?.unwrap_or_default())
     }
