@@ -155,8 +155,8 @@ fn convolution(m: &mut Maker) -> Made {
     Ok(outputs)
 }
 
-/// Transforms, a product and a conversion in the conjugation-invariant ring; limbs of each ring seen
-/// from the other, resident ones of runs among them.
+/// Transforms, a product and a conversion in the conjugation-invariant ring; limbs of each ring
+/// seen from the other, resident ones of runs among them.
 fn both_rings(m: &mut Maker) -> Made {
     let ring = m.builder.ring().clone();
     let (usual, invariant) = ring.primes.split_at(ring.invariant_from);

@@ -359,8 +359,8 @@ fn check_security(set: &CkksParameters) -> Result<()> {
         }
         if b.invariant_sine && (log2_degree != 16 || log2_modulus > INVARIANT_LOG2_MODULUS) {
             let rule = format!(
-                "with invariant_sine all primes together may have {INVARIANT_LOG2_MODULUS} bits, at \
-                 N = 2^16 alone, for 128 bits of security of the third secret, {rename}"
+                "with invariant_sine all primes together may have {INVARIANT_LOG2_MODULUS} bits, \
+                 at N = 2^16 alone, for 128 bits of security of the third secret, {rename}"
             );
             let found = format!("{log2_modulus:.2} bits at N = 2^{log2_degree}");
             return Err(Error::parameter("invariant_sine", found, rule));
