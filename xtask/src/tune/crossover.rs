@@ -308,7 +308,7 @@ mod tests {
         let sets = "INSECURE_INTEGERS,INSECURE_DISCRETE_4_N10";
         let file = std::env::temp_dir().join(format!("girih-crossover-{}", std::process::id()));
         let file = file.display().to_string();
-        let line = ["--set", sets, "--op", "bitand8", "--repeat", "1", "--json", &file];
+        let line = ["--set", sets, "--op", "bitand64", "--repeat", "1", "--json", &file];
         assert!(super::super::run(&parsed(&line)).expect("runs"));
         let text = std::fs::read_to_string(&file).expect("written");
         std::fs::remove_file(&file).expect("ours");
