@@ -115,24 +115,30 @@ impl HostRing {
         positions: Range<usize>,
         poly: &[i8],
     ) -> Zeroizing<Vec<u32>> {
-        let degree = self.set.degree();
-        let mut limbs = Zeroizing::new(vec![0; positions.len() * degree]);
-        limbs
-            .par_chunks_exact_mut(degree)
-            .zip(positions)
-            .for_each(|(limb, position)| self.small_invariant_evaluations(position, poly, limb));
-        limbs
+        self.secret_limbs(positions, |position, limb| {
+            self.small_invariant_evaluations(position, poly, limb);
+        })
     }
 
     /// The evaluations of a small polynomial modulo all primes at `positions`, limb by limb on all
     /// threads; wiped when dropped.
     pub fn secret_evaluations(&self, positions: Range<usize>, poly: &[i8]) -> Zeroizing<Vec<u32>> {
+        self.secret_limbs(positions, |position, limb| {
+            self.small_evaluations(position, poly, limb);
+        })
+    }
+
+    fn secret_limbs(
+        &self,
+        positions: Range<usize>,
+        write: impl Fn(usize, &mut [u32]) + Sync,
+    ) -> Zeroizing<Vec<u32>> {
         let degree = self.set.degree();
         let mut limbs = Zeroizing::new(vec![0; positions.len() * degree]);
         limbs
             .par_chunks_exact_mut(degree)
             .zip(positions)
-            .for_each(|(limb, position)| self.small_evaluations(position, poly, limb));
+            .for_each(|(limb, position)| write(position, limb));
         limbs
     }
 }

@@ -125,7 +125,7 @@ impl Recorder {
             return Ok(Extended { low: self.sum(low)?, high: Some(self.sum(high)?) });
         }
         for (numbers, value) in &digits.digits {
-            for key in self.key_rows(kind, numbers, part)? {
+            for key in self.key_rows(kind, (numbers, 0), part)? {
                 for (basis, terms) in [(&base, &mut low), (&auxiliary, &mut high)] {
                     terms.push(Term::product(self.limbs(*value, basis)?, self.limbs(key, basis)?));
                 }
@@ -135,19 +135,21 @@ impl Recorder {
     }
 
     /// What a digit that stands for `numbers` is multiplied by, one product each: the row of the
-    /// key, or the sum of several, or these themselves.
-    fn key_rows(
+    /// key, or the sum of several, or these themselves. Of a key with several rows a digit, row
+    /// `row` of each.
+    pub(super) fn key_rows(
         &mut self,
         kind: KeyKind,
-        numbers: &[usize],
+        (numbers, row): (&[usize], usize),
         part: Part,
     ) -> Result<Vec<Value>, RecordError> {
-        if numbers.len() == 1 || !self.sums_keys() {
+        let rows = kind.rows_of_a_digit();
+        let digits: Vec<usize> = numbers.iter().map(|&digit| rows * digit + row).collect();
+        if digits.len() == 1 || !self.sums_keys() {
             let row = |&digit| self.resident(ResidentRequest::Key { kind, digit, part });
-            return numbers.iter().map(row).collect();
+            return digits.iter().map(row).collect();
         }
         let basis = self.chain().sum_basis(numbers, self.key_level(kind));
-        let digits = numbers.to_vec();
         Ok(vec![self.resident(ResidentRequest::JoinedKey { kind, digits, part, basis })?])
     }
 

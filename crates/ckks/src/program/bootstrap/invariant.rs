@@ -17,7 +17,7 @@ use girih_backend::poly::{Basis, Term, Value, View};
 use num_complex::Complex64;
 
 use super::super::error::RecordError;
-use super::super::keys::{Digits, Extended};
+use super::super::keys::Digits;
 use super::super::polynomial::Mask;
 use super::super::recorder::{
     KeyKind, OddPart, Part, PlainPolynomial, Recorded, Recorder, ResidentRequest,
@@ -139,7 +139,7 @@ impl Recorder {
                 let digit = self.builder().view(digit, view, whole.clone())?;
                 let digit = [self.limbs(digit, &base)?, self.limbs(digit, &auxiliary)?];
                 for (part, terms) in [Part::B, Part::A].into_iter().zip(&mut sums) {
-                    for key in self.half_rows(way.kind, numbers, half, part)? {
+                    for key in self.key_rows(way.kind, (numbers, half), part)? {
                         terms.low.push(Term::product(digit[0], self.limbs(key, &base)?));
                         terms.high.push(Term::product(digit[1], self.limbs(key, &auxiliary)?));
                     }
@@ -154,30 +154,11 @@ impl Recorder {
         let lower = chain.level(x.level - 1)?;
         let mut divide = |terms: Terms| -> Result<Value, RecordError> {
             let (low, high) = (self.sum(terms.low)?, self.sum(terms.high)?);
-            let extended = Extended { low, high: Some(high) };
-            let sum = self.builder().join(&[extended.low, high])?;
+            let sum = self.builder().join(&[low, high])?;
             self.divide_round(sum, lower)
         };
         let (b, a) = (divide(b)?, divide(a)?);
         Ok(Recorded { b, a, level: x.level - 1, scale, ..*x })
-    }
-
-    /// The rows of a key at one of its two points, of a digit that stands for `numbers`: digit d
-    /// has rows 2d and 2d + 1.
-    fn half_rows(
-        &mut self,
-        kind: KeyKind,
-        numbers: &[usize],
-        half: usize,
-        part: Part,
-    ) -> Result<Vec<Value>, RecordError> {
-        let digits: Vec<usize> = numbers.iter().map(|&digit| 2 * digit + half).collect();
-        if digits.len() == 1 || !self.sums_keys() {
-            let row = |&digit| self.resident(ResidentRequest::Key { kind, digit, part });
-            return digits.iter().map(row).collect();
-        }
-        let basis = self.chain().sum_basis(numbers, self.key_level(kind));
-        Ok(vec![self.resident(ResidentRequest::JoinedKey { kind, digits, part, basis })?])
     }
 
     /// The plaintext times `times` at the points of a view.
