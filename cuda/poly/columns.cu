@@ -366,8 +366,56 @@ FUNCTION void multiply_sources(
     }
 }
 
+// All units of eight outputs in the conjugation-invariant ring: what `compute` makes of each is
+// folded with what another warp made, which stands in `stage` for that. `own` is the output of this
+// thread's group there. Units that are folded with each other have their turn together.
+template<class Compute>
+FUNCTION void fold_units(
+    const F& f, const HeldFactors& factors, u32* own, bool has_lone, const Compute& compute) {
+    static_assert(
+        !INVARIANT || UNITS <= THREADS / 32 || THREADS / 32 % (2 * NEAR) == 0,
+        "units that are folded with each other are computed at once");
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, t = lane % 4;
+    const uint2 unit_factor = half_of(factors.pairs[0], 0);
+#pragma unroll 1
+    for (int first = 0; first < UNITS; first += THREADS / 32) {
+        const int unit = first + warp, number = unit / NEAR, row = unit % NEAR;
+        const int quad = number % 2 == 0 ? number / 2 : QUADS - 1 - number / 2;
+        const int column = 4 * quad + t;
+        u32* at = own + row * STRIDE + column;
+        u32 x[16];
+        if (unit < UNITS) {
+            compute(x, row, 4 * quad);
+#pragma unroll
+            for (int k = 0; k < 16; k++) at[NEAR * k * STRIDE] = x[k];
+        }
+        __syncthreads();
+        if (unit < UNITS) {
+            // Columns 0 and R/2 are folded with themselves, word 0 with none.
+            const bool is_zero = has_lone && column == 0;
+            const bool is_alone = is_zero || (has_lone && column == WIDTH - 1);
+            const u32* with = own + (NEAR - 1 - row + is_zero) * STRIDE +
+                              (is_alone ? column : WIDTH - 1 - column);
+            const u32 first_word = x[0];
+#pragma unroll
+            for (int k = 0; k < 16; k++)
+                x[k] = folded(f, x[k], with[NEAR * (15 - k) * STRIDE], unit_factor);
+            if (is_zero && row == 0) x[0] = first_word;
+        }
+        __syncthreads();
+        if (unit < UNITS) {
+            forward_stage<16, 0, false>(x, f, factors);
+            forward_stage<16, 1, false>(x, f, factors);
+            forward_stage<16, 2, false>(x, f, factors);
+            forward_stage<16, 3, false>(x, f, factors);
+#pragma unroll
+            for (int k = 0; k < 16; k++) at[NEAR * k * STRIDE] = x[k];
+        }
+    }
+}
+
 // Computes eight outputs; half transformed ones are left in `stage`, four stages done, and where
-// they go in their records. In the conjugation-invariant ring fold_group does these stages.
+// they go in their records.
 FUNCTION void
 compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_column) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
@@ -396,6 +444,14 @@ compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_c
 #pragma unroll
         for (int i = 0; i < 8; i++)
             factors.pairs[i] = *(const uint4*)(group + FACTORS_AT + g * FACTOR_WORDS + 4 * (i ^ g));
+        if constexpr (INVARIANT) {
+            fold_units(
+                f, factors, stage + g * SLOT, first_column == 0, [&](u32(&x)[16], int row, int column) {
+                    const u32* at = places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2;
+                    multiply_sources(x, left, sources, column, at, f, reciprocal, steps);
+                });
+            return;
+        }
 #pragma unroll 1
         for (int unit = warp; unit < UNITS; unit += THREADS / 32) {
             const int row = unit % NEAR, column = unit / NEAR * 4;
@@ -403,12 +459,10 @@ compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_c
             multiply_sources(
                 x, left, sources, column, places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2,
                 f, reciprocal, steps);
-            if constexpr (!INVARIANT) {
-                forward_stage<16, 0, true>(x, f, factors);
-                forward_stage<16, 1, false>(x, f, factors);
-                forward_stage<16, 2, false>(x, f, factors);
-                forward_stage<16, 3, false>(x, f, factors);
-            }
+            forward_stage<16, 0, true>(x, f, factors);
+            forward_stage<16, 1, false>(x, f, factors);
+            forward_stage<16, 2, false>(x, f, factors);
+            forward_stage<16, 3, false>(x, f, factors);
             u32* to = stage + g * SLOT + row * STRIDE + column + t;
 #pragma unroll
             for (int k = 0; k < 16; k++) to[NEAR * k * STRIDE] = x[k];
@@ -437,59 +491,6 @@ compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_c
                         y);
             }
         }
-    }
-}
-
-// The outer stages of the forward transform of 16 words NEAR rows apart, below 4 q.
-FUNCTION void forward_outer(u32 (&x)[16], const F& f, const HeldFactors& factors) {
-    forward_stage<16, 0, false>(x, f, factors);
-    forward_stage<16, 1, false>(x, f, factors);
-    forward_stage<16, 2, false>(x, f, factors);
-    forward_stage<16, 3, false>(x, f, factors);
-}
-
-// Folds eight outputs in `stage` and does their first four stages: a thread has both of what is
-// folded with each other.
-FUNCTION void fold_group(const u32* group, u32* stage, bool has_lone) {
-    const OutputRecord* outputs = (const OutputRecord*)(group + OUTPUTS_AT);
-    if (has_lone) {
-        for (int task = threadIdx.x; task < 8 * COLUMN; task += THREADS) {
-            const int o = task / COLUMN;
-            const F f(outputs[o].q);
-            const uint2 unit = unit_of(group + FACTORS_AT + o * FACTOR_WORDS, o);
-            with_lone_pair(stage + o * SLOT, task % COLUMN, [&](u32& x, u32& y) {
-                const u32 a = x, b = y;
-                x = folded(f, a, b, unit), y = folded(f, b, a, unit);
-            });
-        }
-        __syncthreads();
-    }
-#pragma unroll 1
-    for (int task = threadIdx.x; task < 8 * COUPLES; task += THREADS) {
-        const int column = task % COUPLES % WIDTH, row = task % COUPLES / WIDTH, o = task / COUPLES;
-        if (outputs[o].base == NONE) continue;
-        const F f(outputs[o].q);
-        const u32* own = group + FACTORS_AT + o * FACTOR_WORDS;
-        u32 *at_x = stage + o * SLOT + row * STRIDE + column,
-            *at_y = stage + o * SLOT + (NEAR - 1 - row) * STRIDE + WIDTH - 1 - column;
-        u32 x[16], y[16];
-#pragma unroll
-        for (int k = 0; k < 16; k++) x[k] = at_x[NEAR * k * STRIDE], y[k] = at_y[NEAR * k * STRIDE];
-        if (!(has_lone && (column == 0 || column == WIDTH - 1))) {
-            const uint2 unit = unit_of(own, o);
-#pragma unroll
-            for (int k = 0; k < 16; k++) {
-                const u32 a = x[k], b = y[15 - k];
-                x[k] = folded(f, a, b, unit), y[15 - k] = folded(f, b, a, unit);
-            }
-        }
-        HeldFactors factors;
-#pragma unroll
-        for (int i = 0; i < 8; i++) factors.pairs[i] = *(const uint4*)(own + 4 * (i ^ o));
-        forward_outer(x, f, factors);
-        forward_outer(y, f, factors);
-#pragma unroll
-        for (int k = 0; k < 16; k++) at_x[NEAR * k * STRIDE] = x[k], at_y[NEAR * k * STRIDE] = y[k];
     }
 }
 
@@ -577,10 +578,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) poly_columns(C
             compute_group(group, places, stage, bases, first_column);
             if (group[MODE_AT] == 0) {
                 __syncthreads();
-                if constexpr (INVARIANT) {
-                    fold_group(group, stage, first_column == 0);
-                    __syncthreads();
-                }
                 finish_group(group, stage, first_column);
             }
         }

@@ -196,7 +196,9 @@ impl FastTiles {
     }
 
     fn threads(&self) -> usize {
-        THREADS[if self.blocks > 1 { 0 } else { 1 }]
+        // All warps that fold with each other run at once: two for each of the rows of a unit.
+        let many = self.geometry.invariant && self.geometry.points > 64;
+        THREADS[if self.blocks > 1 && !many { 0 } else { 1 }]
     }
 
     /// Where all blocks of a small launch run at once, each multiprocessor has fewer of them with
@@ -239,7 +241,7 @@ fn fast_text(log2_degree: u32, fast: &FastTiles, steps: usize, wide: bool) -> Ke
             ("INVARIANT", geometry.invariant.into()),
         ],
     );
-    text.min_blocks = Some(fast.blocks);
+    text.min_blocks = Some(if fast.threads() == THREADS[0] { fast.blocks } else { 1 });
     text
 }
 
