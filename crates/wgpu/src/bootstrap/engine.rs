@@ -191,7 +191,7 @@ impl BootstrapDevice for WgpuEngine {
             .with("few_up_to_batch", few.map(|(_, most)| *most))
             .with("beyond_webgpu_limits", beyond_webgpu(&self.loaded.plan))
             .with("key_switch_parts_of_one", self.loaded.key_switch_parts(1).max(1))
-            .with("jobs_per_chunk", self.loaded.chunk_jobs(1))
+            .with("jobs_per_chunk", self.loaded.chunk_jobs(1, 1))
             .with("ciphertexts_per_buffer", self.state().store.per_segment())
     }
 
@@ -245,7 +245,7 @@ impl BootstrapDevice for WgpuEngine {
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()> {
         let state = &mut *self.state();
         let segments = state.store.segments();
-        for jobs in jobs.chunks(self.loaded.chunk_jobs(segments)) {
+        for jobs in self.loaded.chunks(jobs, segments) {
             let results = jobs.iter().flat_map(BootstrapJob::outputs).count();
             let words = self.loaded.words(jobs.len(), results, segments);
             let work = state.workspace.work(&self.loaded.gpu, words)?;
@@ -270,7 +270,7 @@ impl BootstrapDevice for WgpuEngine {
         let state = &mut *self.state();
         // Through a buffer in between, however many segments: kernels may not write what they bind
         // for reading.
-        for jobs in jobs.chunks(self.loaded.chunk_jobs(2)) {
+        for jobs in jobs.chunks(self.loaded.chunk_jobs(1, 2)) {
             let work = state.workspace.work(
                 &self.loaded.gpu,
                 Words {

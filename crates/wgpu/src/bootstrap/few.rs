@@ -36,7 +36,7 @@ impl Loaded {
             let words =
                 Words { scratch: batch * self.parked_words(), ..self.words(batch, batch, 1) };
             if 4 * words.scratch as u64 > CHUNK_BYTES.min(self.gpu.binding_bytes())
-                || batch > self.chunk_jobs(1)
+                || batch > self.chunk_jobs(1, 1)
             {
                 return Ok(most);
             }

@@ -14,6 +14,11 @@ pub(crate) const CHUNK_JOBS: usize = 32_768;
 /// Bytes that one chunk of a batch may take in each of its buffers.
 pub(crate) const CHUNK_BYTES: u64 = 256 << 20;
 
+/// The size, `most` at most, of the fewest parts of `count` that are alike; 1 of none.
+fn even(count: usize, most: usize) -> usize {
+    count.div_ceil(count.div_ceil(most).max(1)).max(1)
+}
+
 /// Buffers that chunks of jobs work in, kept from chunk to chunk and grown as chunks need them.
 #[derive(Default)]
 pub(crate) struct Workspace {
@@ -140,13 +145,25 @@ impl Loaded {
         }
     }
 
-    /// Jobs that one chunk takes: as many as bounded buffers hold.
-    pub(crate) fn chunk_jobs(&self, segments: usize) -> usize {
+    /// The most jobs that one chunk takes, each with so many results: as many as bounded buffers
+    /// hold.
+    pub(crate) fn chunk_jobs(&self, results: usize, segments: usize) -> usize {
         // Of so many jobs no ciphertext is divided but where the table is.
-        let results = CHUNK_JOBS * if self.plan.shape.is_torus() { 2 } else { 1 };
-        let each = self.words(CHUNK_JOBS, results, segments).largest().div_ceil(CHUNK_JOBS);
+        let words = self.words(CHUNK_JOBS, CHUNK_JOBS * results, segments);
+        let each = words.largest().div_ceil(CHUNK_JOBS);
         ((CHUNK_BYTES.min(self.gpu.binding_bytes()) / (4 * each as u64)) as usize)
             .clamp(1, CHUNK_JOBS)
+    }
+
+    /// Chunks of `jobs`, alike in size: one of the few that are left over would take as long as a
+    /// ciphertext takes alone.
+    pub(crate) fn chunks<'a>(
+        &self,
+        jobs: &'a [BootstrapJob],
+        segments: usize,
+    ) -> impl Iterator<Item = &'a [BootstrapJob]> {
+        let results = if jobs.iter().any(|job| job.second.is_some()) { 2 } else { 1 };
+        jobs.chunks(even(jobs.len(), self.chunk_jobs(results, segments)))
     }
 
     /// Adds the dispatches of one chunk.
@@ -302,5 +319,21 @@ pub(crate) fn key_switch_launch(
         share: (segment.last - segment.first).div_ceil(parts) as u32,
         add: u32::from(at > 0),
         ..base
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::even;
+
+    #[test]
+    fn chunks_are_alike() {
+        // A chunk of 8 behind one of 16,376 took as long as a ciphertext takes alone.
+        assert_eq!(even(16_384, 16_376), 8_192);
+        assert_eq!([even(0, 5), even(5, 5), even(6, 5), even(11, 5), even(3, 1)], [1, 5, 3, 4, 1]);
+        for (count, most) in (1..60).flat_map(|count| (1..20).map(move |most| (count, most))) {
+            let size = even(count, most);
+            assert!(size <= most && count.div_ceil(size) == count.div_ceil(most), "{count} {most}");
+        }
     }
 }
