@@ -450,8 +450,10 @@ fn transforms_of_the_conjugation_invariant_ring() {
         builder.output(forward);
         builder.output(inverse);
         let [x, y] = ["coefficients", "transformed"].map(|name| polynomial(&case[name]));
-        let expected = [(format!("forward of {degree}"), y.clone())];
-        let expected = [&expected[..], &[(format!("inverse of {degree}"), x.clone())]].concat();
+        let expected = [
+            (format!("forward of {degree}"), y.clone()),
+            (format!("inverse of {degree}"), x.clone()),
+        ];
         run_all(&builder.finish(), &HostPolynomials::default(), &[x, y], &expected);
     }
 }
@@ -509,15 +511,14 @@ fn both_sines_in_one_there_products_and_back() {
                 assert!(made.iter().copied().eq(expected), "{way}: the {name} coefficients");
             }
             let scale = real(&case["output"]["scale"]);
-            let y = if way == "enter" {
+            let (x, y) = if way == "enter" {
                 let x = check.input(&case["input"]);
-                assert_eq!(scale * chain.ratio(x.level) / x.scale, real(&case["times"]));
-                check.r.enter_invariant(&x, &values, scale).unwrap()
+                (x, check.r.enter_invariant(&x, &values, scale).unwrap())
             } else {
                 let x = check.input_there(&case["input"]);
-                assert_eq!(scale * chain.ratio(x.level) / x.scale, real(&case["times"]));
-                check.r.leave_invariant(&x, &values, scale).unwrap()
+                (x, check.r.leave_invariant(&x, &values, scale).unwrap())
             };
+            assert_eq!(scale * chain.ratio(x.level) / x.scale, real(&case["times"]));
             check.ciphertext(way, &y, &case["output"]);
         }
     }
@@ -552,6 +553,11 @@ fn contradictions_are_named() {
     let one = Complex64::new(1.0, 0.0);
     let values = TwoValues::new(one, -Complex64::i(), &encoder, chain.degree()).unwrap();
     assert!(say(r.enter_invariant(&x, &values, 1.0).unwrap_err()).contains("`invariant_sine`"));
+    let refused = |first, degree| say(TwoValues::new(first, one, &encoder, degree).unwrap_err());
+    assert!(refused(one, 2 * chain.degree()).contains("up to 32"));
+    assert!(refused(one, 12).contains("power of two"));
+    assert!(refused(f64::NAN.into(), 32).contains("infinite"));
+    assert!(values.coefficients(f64::INFINITY).is_err());
     let params = self::file("ckks/invariant")["params"].clone();
     let mut r = Recorder::new(both_rings(&params));
     let x = r.input(2, 1.0, 16).unwrap();

@@ -26,6 +26,8 @@ use super::super::recorder::{
 use super::super::transform::{Terms, encode};
 use crate::Encoder;
 
+const OPERATION: &str = "a change of rings";
+
 /// log2 of the scale that plaintexts are kept at.
 const SCALE: i32 = 60;
 
@@ -43,14 +45,19 @@ impl TwoValues {
     /// its negative.
     ///
     /// # Errors
-    /// For numbers that are not finite or too large, and an encoder of another degree than
-    /// `degree`.
+    /// For numbers that are not finite or too large, and a degree that is no power of two or above
+    /// that of the encoder.
     pub fn new(
         first: Complex64,
         second: Complex64,
         encoder: &Encoder,
         degree: usize,
     ) -> Result<Self, RecordError> {
+        if !degree.is_power_of_two() || !(2..=encoder.degree()).contains(&degree) {
+            let most = encoder.degree();
+            let why = format!("a degree of {degree}: a power of two up to {most} is needed");
+            return Err(RecordError::Shape { operation: OPERATION, why });
+        }
         let scale = 2f64.powi(SCALE);
         let mask = |slots: &[Complex64]| -> Result<Mask, RecordError> {
             Ok(Mask { coefficients: encode(encoder, slots, scale)?, scale })
@@ -70,7 +77,7 @@ impl TwoValues {
     /// The N coefficients of c and of d of the plaintext times `times`, rounded.
     ///
     /// # Errors
-    /// For a factor that makes them reach 2^62.
+    /// For a factor that makes them reach 2^62, or is not finite.
     pub fn coefficients(&self, times: f64) -> Result<[Arc<[i64]>; 2], RecordError> {
         // A constant has few coefficients.
         let n = self.degree;
@@ -137,7 +144,7 @@ impl Recorder {
         values: &TwoValues,
         scale: f64,
     ) -> Result<Recorded, RecordError> {
-        let operation = "a change of rings";
+        let operation = OPERATION;
         if x.level == 0 {
             return Err(RecordError::OutOfLevels { operation, needed: 1, level: 0 });
         }
