@@ -303,7 +303,7 @@ fn chebyshev(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
 }
 
 /// Levels of a bootstrapping whose StC is not there and whose EvalMod starts from level 0.
-pub(super) fn levels(double_angles: usize) -> BootstrappingShape {
+fn levels(double_angles: usize) -> BootstrappingShape {
     BootstrappingShape {
         double_angles,
         stc_shift: -4,

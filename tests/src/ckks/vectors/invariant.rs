@@ -2,7 +2,6 @@
 //! one ring seen from the other, products there, and the ways there and back.
 
 use super::super::read::{Field, Result};
-use super::files::levels;
 use super::{Check, Keys, Session, host};
 use girih::ckks::{Complex64, Encoder};
 use girih::contract::ckks::{BootstrappingShape, Chain, KeyKind, TwoValues};
@@ -23,7 +22,11 @@ pub(super) fn invariant(root: &Field<'_>, session: &mut Session<'_>) -> Result<(
         transforms(&case, session)?;
     }
     // Wherever the sine would be: only steps that stay on the levels of the file are run.
-    let shape = BootstrappingShape { invariant_sine: true, ..levels(0) };
+    let shape = BootstrappingShape {
+        double_angles: 0,
+        invariant_sine: true,
+        ..BootstrappingShape::default()
+    };
     let chain = root.get("params")?.chain(Some(shape))?;
     let mut keys = Keys::default();
     keys.add(KeyKind::InvariantMultiplication, &root.get("key")?)?;
