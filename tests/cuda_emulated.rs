@@ -12,6 +12,7 @@ use girih_backend::{
     Backend, BackendError, BootstrapShape, LoadRequest, NoProgress, PlanRequest, Transform,
 };
 use girih_conformance::ckks::key_switching;
+use girih_conformance::ckks::vectors::{self as ckks_vectors, CkksVectorFile};
 use girih_conformance::compare::Differences;
 use girih_conformance::planned::Planned;
 use girih_conformance::poly::kernels;
@@ -318,6 +319,22 @@ fn lists_of_steps_agree() {
 
 /// Two devices as one: calls are divided, and their words are those of the interpreter. A member
 /// whose memory is too small is named, with what there was no room for.
+/// The published stages of CKKS. In the long tests all of them, else those of the
+/// conjugation-invariant ring, which have products, key switches and divisions, too.
+#[test]
+fn stages_of_ckks_bit_for_bit() {
+    let (device, long) = (device(), long());
+    for (name, text) in ckks_vectors::PUBLISHED {
+        if !long && name != "invariant" {
+            continue;
+        }
+        let file = CkksVectorFile::parse(name, text).unwrap_or_else(|e| panic!("{e}"));
+        let replay = file.replay(&device).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(replay.failures.is_empty(), "{name}: {}", replay.failures.join("\n"));
+        assert!(replay.passed > 0, "{name}");
+    }
+}
+
 #[test]
 fn two_devices_divide_programs() {
     let random = random_program(10, 6, 2);

@@ -16,9 +16,10 @@ use std::sync::Arc;
 
 mod files;
 mod host;
+mod invariant;
 
 /// The published vectors, name and text, so that test binaries carry them along.
-pub const PUBLISHED: [(&str, &str); 15] = [
+pub const PUBLISHED: [(&str, &str); 16] = [
     ("adjust", include_str!("../../vectors/ckks/adjust.json")),
     ("base_change", include_str!("../../vectors/ckks/base_change.json")),
     ("chebyshev", include_str!("../../vectors/ckks/chebyshev.json")),
@@ -27,6 +28,7 @@ pub const PUBLISHED: [(&str, &str); 15] = [
     ("encode", include_str!("../../vectors/ckks/encode.json")),
     ("eval_mod", include_str!("../../vectors/ckks/eval_mod.json")),
     ("first_factor", include_str!("../../vectors/ckks/first_factor.json")),
+    ("invariant", include_str!("../../vectors/ckks/invariant.json")),
     ("key_switch", include_str!("../../vectors/ckks/key_switch.json")),
     ("klss", include_str!("../../vectors/ckks/klss.json")),
     ("linear_transform", include_str!("../../vectors/ckks/linear_transform.json")),
@@ -246,6 +248,15 @@ impl<'s, 'd> Check<'s, 'd> {
         self.inputs.push(json.get("a")?.polynomial()?);
         let (level, scale) = (json.get("level")?.number()?, json.get("scale")?.real()?);
         json.recorded(self.r.input(level, scale, self.chain.most_slots()))
+    }
+
+    /// The same, of the conjugation-invariant ring.
+    fn input_there(&mut self, json: &Field<'_>) -> Result<Recorded> {
+        self.inputs.push(json.get("b")?.polynomial()?);
+        self.inputs.push(json.get("a")?.polynomial()?);
+        let (level, scale) = (json.get("level")?.number()?, json.get("scale")?.real()?);
+        let slots = self.chain.most_slots();
+        json.recorded(self.r.in_invariant(|there| there.input(level, scale, slots)))
     }
 
     /// An input polynomial.

@@ -48,7 +48,7 @@ mod transform;
 mod transform_rule;
 
 pub use bootstrap::{
-    BootstrappingPlan, FirstFactor, FirstFactorSteps, FirstRow, RaiseSteps, Variant,
+    BootstrappingPlan, FirstFactor, FirstFactorSteps, FirstRow, RaiseSteps, TwoValues, Variant,
 };
 pub use chain::Chain;
 pub use chain_shape::{BootstrappingShape, ChainShape, EncapsulationShape};

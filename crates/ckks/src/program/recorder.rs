@@ -300,7 +300,7 @@ impl Recorder {
     ///
     /// # Errors
     /// For a chain that is not there.
-    pub(crate) fn in_invariant<T>(
+    pub fn in_invariant<T>(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<T, RecordError>,
     ) -> Result<T, RecordError> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use girih_backend::poly::{
-    HostPolynomials, PolyPlan, ResidentShape, Value, interpret, lower, run_schedule,
+    HostPolynomials, PolyPlan, Program, ResidentShape, Value, interpret, lower, run_schedule,
 };
 use girih_ckks::program::{
     BootstrappingShape, Chain, ChainShape, KeyKind, Part, Recorded, RecordedProgram, Recorder,
@@ -157,6 +157,14 @@ impl Check {
         self.r.input(number(&json["level"]), real(&json["scale"]), slots).unwrap()
     }
 
+    /// The same, of the conjugation-invariant ring.
+    pub fn input_there(&mut self, json: &Json) -> Recorded {
+        self.inputs.extend(ciphertext(json));
+        let slots = self.chain.most_slots();
+        let (level, scale) = (number(&json["level"]), real(&json["scale"]));
+        self.r.in_invariant(|there| there.input(level, scale, slots)).unwrap()
+    }
+
     /// An input polynomial over the base of `level`.
     pub fn polynomial(&mut self, json: &Json, basis: girih_backend::poly::Basis) -> Value {
         self.inputs.push(polynomial(json));
@@ -177,27 +185,35 @@ impl Check {
         self.value(format!("{what}: a"), x.a, &expected["a"]);
     }
 
-    /// Runs operation by operation, and as schedules with and without fusion: all must give the
-    /// expected words.
+    /// Runs it on all roads: they must give the expected words.
     pub fn run(self, keys: &Keys) {
         let recording = self.r.finish();
-        let ring = self.chain.ring();
         let residents = keys.residents(&self.chain, &recording);
-        let program = &recording.program;
-        let interpreted = interpret(program, &residents, &self.inputs, &[]).expect("a run");
-        let scheduled = [true, false].map(|fuse| {
-            let plan = PolyPlan { fuse, ..PolyPlan::default() };
-            let schedule = lower(program, &plan, &[]).expect("a schedule");
-            run_schedule(&schedule, ring, &residents, &self.inputs).expect("a run of it")
-        });
-        let [fused, separate] = scheduled;
-        for (road, run) in [("interpreted", interpreted), ("fused", fused), ("unfused", separate)] {
-            assert_eq!(run.outputs.len(), self.expected.len());
-            for (words, (what, expected)) in run.outputs.iter().zip(&self.expected) {
-                let wrong = words.iter().zip(expected).filter(|(x, y)| x != y).count();
-                assert_eq!(words.len(), expected.len(), "length of {what}");
-                assert_eq!(wrong, 0, "{road}, {what}: {wrong} of {} words differ", words.len());
-            }
+        run_all(&recording.program, &residents, &self.inputs, &self.expected);
+    }
+}
+
+/// Runs operation by operation, and as schedules with and without fusion: all must give the
+/// expected words.
+pub fn run_all(
+    program: &Program,
+    residents: &HostPolynomials,
+    inputs: &[Vec<u32>],
+    expected: &[(String, Vec<u32>)],
+) {
+    let interpreted = interpret(program, residents, inputs, &[]).expect("a run");
+    let scheduled = [true, false].map(|fuse| {
+        let plan = PolyPlan { fuse, ..PolyPlan::default() };
+        let schedule = lower(program, &plan, &[]).expect("a schedule");
+        run_schedule(&schedule, program.ring(), residents, inputs).expect("a run of it")
+    });
+    let [fused, separate] = scheduled;
+    for (road, run) in [("interpreted", interpreted), ("fused", fused), ("unfused", separate)] {
+        assert_eq!(run.outputs.len(), expected.len());
+        for (words, (what, expected)) in run.outputs.iter().zip(expected) {
+            let wrong = words.iter().zip(expected).filter(|(x, y)| x != y).count();
+            assert_eq!(words.len(), expected.len(), "length of {what}");
+            assert_eq!(wrong, 0, "{road}, {what}: {wrong} of {} words differ", words.len());
         }
     }
 }

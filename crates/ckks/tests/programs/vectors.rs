@@ -1,18 +1,28 @@
 //! Each file of the published vectors through the operations that it is about.
 
-use girih_backend::poly::Basis;
+use girih_backend::poly::{Basis, Domain, HostPolynomials, ProgramBuilder, RingShape, View};
 use girih_ckks::program::{
-    BootstrappingShape, DiagonalPlan, EvalModSteps, FirstFactor, FirstRow, Group, KeyKind,
-    LinearTransform, Part, Recorder, TransformRule, coefficients_to_slots, slots_to_coefficients,
+    BootstrappingShape, Chain, DiagonalPlan, EvalModSteps, FirstFactor, FirstRow, Group, KeyKind,
+    LinearTransform, Part, Recorder, TransformRule, TwoValues, coefficients_to_slots,
+    slots_to_coefficients,
 };
+use girih_ring::{Modulus, NttTable};
 use num_bigint::BigInt;
 use num_complex::Complex64;
 use serde_json::Value as Json;
+use std::sync::Arc;
 
-use crate::reader::{array, file, number, polynomial, real, reals};
-use crate::support::{Check, Keys, chain};
+use crate::reader::{array, file, number, polynomial, real, reals, words};
+use crate::support::{Check, Keys, chain, run_all};
 
 const MULTIPLICATION: KeyKind = KeyKind::Multiplication;
+
+const VIEWS: [(View, &str); 4] = [
+    (View::Lifted, "lifted"),
+    (View::LiftedConjugate, "lifted_conjugate"),
+    (View::Restricted, "restricted"),
+    (View::RestrictedMinus, "restricted_minus"),
+];
 
 #[test]
 fn scales_layouts_and_base_change() {
@@ -339,14 +349,9 @@ fn eval_mod_step_by_step() {
 #[test]
 fn raising_the_modulus() {
     let file = file("ckks/raise");
-    let states = array(&file["params"]["states"]).len();
     // Only steps 1 to 4 are run: any layout of the levels above serves that ends at the top.
     let levels = BootstrappingShape { double_angles: 0, ..shape(0, 0) };
-    let mut params = file["params"].clone();
-    let list = params["states"].as_array_mut().unwrap();
-    let top = list[states - 1].clone();
-    list.resize(levels.top() + 1, top);
-    let chain = chain(&params, Some(levels));
+    let chain = padded(&file["params"], levels);
     let keys = Keys::default()
         .with(KeyKind::DenseToSparse, &file["dense_to_sparse_key"])
         .with(KeyKind::SparseToDense, &file["sparse_to_dense_key"]);
@@ -389,7 +394,7 @@ fn raising_the_modulus_with_the_first_transform_by_keys() {
     let mut theirs = Vec::new();
     for ((row, kind), json) in first.rows().iter().zip(first.kinds()).zip(rows) {
         assert_eq!(row.g as usize, number(&json["g"]));
-        let plaintext: std::sync::Arc<[i64]> =
+        let plaintext: Arc<[i64]> =
             array(&json["plaintext"]).iter().map(|c| c.as_i64().unwrap()).collect();
         // Coefficients of 58 bits by an f64 transform: the low bits are not under test.
         let off = row.plaintext.iter().zip(plaintext.iter()).map(|(x, y)| x.abs_diff(*y));
@@ -405,6 +410,118 @@ fn raising_the_modulus_with_the_first_transform_by_keys() {
     check.ciphertext("sparse", &steps.sparse, &file["sparse"]);
     check.value("the sum of M b", steps.integer, &file["integer"]);
     check.ciphertext("output", &steps.result, &file["output"]);
+    check.run(&keys);
+}
+
+/// The chain of a file with levels of the sine above its own, on which nothing is run.
+fn padded(params: &Json, levels: BootstrappingShape) -> Arc<Chain> {
+    let mut params = params.clone();
+    let list = params["states"].as_array_mut().unwrap();
+    let top = list.last().unwrap().clone();
+    list.resize(levels.top() + 1, top);
+    chain(&params, Some(levels))
+}
+
+/// Such a chain in both rings.
+fn both_rings(params: &Json) -> Arc<Chain> {
+    padded(params, BootstrappingShape { double_angles: 0, invariant_sine: true, ..shape(0, 0) })
+}
+
+#[test]
+fn transforms_of_the_conjugation_invariant_ring() {
+    let file = file("ckks/invariant");
+    for case in array(&file["transforms"]) {
+        let degree = number(&case["N"]);
+        let primes: Vec<Modulus> =
+            words(&case["primes"]).into_iter().map(|p| Modulus::new(p).unwrap()).collect();
+        for (&modulus, psi) in primes.iter().zip(array(&case["psi"])) {
+            // That of the usual ring of degree 2N.
+            let table = NttTable::new(modulus, 2 * degree).unwrap();
+            assert_eq!(table.powers()[1] as usize, number(psi));
+        }
+        let ring = RingShape { log2_degree: degree.ilog2(), primes, invariant_from: 0 };
+        let ring = Arc::new(ring);
+        let whole = ring.basis(0..ring.primes.len());
+        let mut builder = ProgramBuilder::new(ring);
+        let x = builder.input(whole.clone(), Domain::Coefficients).unwrap();
+        let y = builder.input(whole, Domain::Evaluations).unwrap();
+        let forward = builder.transform(x, Domain::Evaluations);
+        let inverse = builder.transform(y, Domain::Coefficients);
+        builder.output(forward);
+        builder.output(inverse);
+        let [x, y] = ["coefficients", "transformed"].map(|name| polynomial(&case[name]));
+        let expected = [
+            (format!("forward of {degree}"), y.clone()),
+            (format!("inverse of {degree}"), x.clone()),
+        ];
+        run_all(&builder.finish(), &HostPolynomials::default(), &[x, y], &expected);
+    }
+}
+
+#[test]
+fn views_of_the_other_ring() {
+    let file = file("ckks/invariant");
+    let chain = both_rings(&file["params"]);
+    let mut check = Check::new(&chain);
+    for json in array(&file["views"]) {
+        let value = number(&json["prime"]) as u32;
+        let primes = &chain.ring().primes;
+        let here = primes.iter().position(|p| p.value() == value).unwrap() as u16;
+        let there = here + chain.ring().invariant_from as u16;
+        for (view, name) in VIEWS {
+            let Some(expected) = json.get(name) else { continue };
+            let (from, to) = if view.lifts() { (here, there) } else { (there, here) };
+            let x = check.polynomial(&json["input"], Basis::new([from]));
+            let seen = check.r.builder().view(x, view, Basis::new([to])).unwrap();
+            check.value(name, seen, expected);
+        }
+    }
+    check.run(&Keys::default());
+}
+
+#[test]
+fn both_sines_in_one_there_products_and_back() {
+    let file = file("ckks/invariant");
+    let chain = both_rings(&file["params"]);
+    let keys = Keys::default()
+        .with(KeyKind::InvariantMultiplication, &file["key"])
+        .with(KeyKind::ToInvariant, &file["to_invariant_key"])
+        .with(KeyKind::FromInvariant, &file["from_invariant_key"]);
+    let encoder = girih_ckks::Encoder::new(chain.degree().ilog2()).unwrap();
+    let mut check = Check::new(&chain);
+    for case in array(&file["products"]) {
+        let (x, y) = (check.input_there(&case["x"]), check.input_there(&case["y"]));
+        let tensor = check.r.in_invariant(|there| there.tensor(&x, &y)).unwrap();
+        for (i, part) in tensor.into_iter().enumerate() {
+            check.value(format!("d{i}"), part, &case["tensor"][i]);
+        }
+        let product = check.r.in_invariant(|there| there.multiply(&x, &y)).unwrap();
+        check.ciphertext("product", &product, &case["product"]);
+        let rescaled = check.r.in_invariant(|there| there.rescale(&product)).unwrap();
+        check.ciphertext("rescaled", &rescaled, &case["rescaled"]);
+    }
+    let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
+    for (way, second) in [("enter", -i), ("leave", i)] {
+        let values = TwoValues::new(one, second, &encoder, chain.degree()).unwrap();
+        for case in array(&file[way]) {
+            // The scales are such that f64 gives the integers of exact arithmetic.
+            let made = values.coefficients(real(&case["times"])).unwrap();
+            for (made, name) in made.iter().zip(["even", "odd"]) {
+                let expected = array(&case["plaintext"][name]).iter().map(|c| c.as_i64().unwrap());
+                assert!(made.iter().copied().eq(expected), "{way}: the {name} coefficients");
+            }
+            let scale = real(&case["output"]["scale"]);
+            let (x, y) = if way == "enter" {
+                let x = check.input(&case["input"]);
+                (x, check.r.enter_invariant(&x, &values, scale).unwrap())
+            } else {
+                let x = check.input_there(&case["input"]);
+                (x, check.r.leave_invariant(&x, &values, scale).unwrap())
+            };
+            assert_eq!(scale * chain.ratio(x.level) / x.scale, real(&case["times"]));
+            check.ciphertext(way, &y, &case["output"]);
+        }
+    }
     check.run(&keys);
 }
 
@@ -430,6 +547,26 @@ fn contradictions_are_named() {
     let low = r.input(0, scale(0), 16).unwrap();
     assert!(say(r.rescale(&low).unwrap_err()).contains("needs level 1"));
     assert!(say(r.inner_sum(&x, 3, 1).unwrap_err()).contains("power of two"));
-    let few: std::sync::Arc<[i64]> = vec![1, 2, 3].into();
+    let few: Arc<[i64]> = vec![1, 2, 3].into();
     assert!(say(r.plaintext(few, 1).unwrap_err()).contains("3 coefficients"));
+    let encoder = girih_ckks::Encoder::new(chain.degree().ilog2()).unwrap();
+    let one = Complex64::new(1.0, 0.0);
+    let values = TwoValues::new(one, -Complex64::i(), &encoder, chain.degree()).unwrap();
+    assert!(say(r.enter_invariant(&x, &values, 1.0).unwrap_err()).contains("`invariant_sine`"));
+    let refused = |first, degree| say(TwoValues::new(first, one, &encoder, degree).unwrap_err());
+    assert!(refused(one, 2 * chain.degree()).contains("up to 32"));
+    assert!(refused(one, 12).contains("power of two"));
+    assert!(refused(f64::NAN.into(), 32).contains("infinite"));
+    assert!(values.coefficients(f64::INFINITY).is_err());
+    let params = self::file("ckks/invariant")["params"].clone();
+    let mut r = Recorder::new(both_rings(&params));
+    let x = r.input(2, 1.0, 16).unwrap();
+    let small = TwoValues::new(one, one, &encoder, chain.degree() / 2).unwrap();
+    assert!(say(r.enter_invariant(&x, &small, 1.0).unwrap_err()).contains("for degree 16"));
+    assert!(say(r.enter_invariant(&x, &values, 0.0).unwrap_err()).contains("positive and finite"));
+    let low = r.input(0, 1.0, 16).unwrap();
+    assert!(say(r.enter_invariant(&low, &values, 1.0).unwrap_err()).contains("needs level 1"));
+    // It is there already, and was never there.
+    let again = r.in_invariant(|there| there.enter_invariant(&x, &values, 1.0));
+    assert!(again.is_err() && r.leave_invariant(&x, &values, 1.0).is_err());
 }

@@ -1,7 +1,7 @@
 //! What each file is about, run on the device.
 
 use super::super::read::{Field, Result};
-use super::{Check, Keys, Session, host};
+use super::{Check, Keys, Session, host, invariant};
 use girih::contract::ckks::{
     BootstrappingShape, COSINE, Chain, DOUBLE_ANGLE_CONSTANTS, DiagonalPlan, EvalModSteps,
     FirstFactor, FirstRow, KeyKind, KeyProduct, LinearTransform, Part,
@@ -23,6 +23,7 @@ pub(super) const FILES: &[(&str, Run)] = &[
     ("eval_mod", eval_mod),
     ("key_switch", key_switch),
     ("first_factor", first_factor),
+    ("invariant", invariant::invariant),
     ("klss", klss),
     ("linear_transform", linear_transform),
     ("multiply", multiply),

@@ -13,7 +13,7 @@ use girih_ring::{Modulus, NttTable};
 use std::sync::Arc;
 
 /// A ring of a file, degree and primes.
-fn ring(degree: &Field<'_>, primes: &Field<'_>) -> Result<Arc<RingShape>> {
+pub(super) fn ring(degree: &Field<'_>, primes: &Field<'_>) -> Result<Arc<RingShape>> {
     let size = degree.number()?;
     if !size.is_power_of_two() || !(2..=1 << 16).contains(&size) {
         return Err(degree.wrong("is no power of two from 2 to 2^16"));
@@ -111,7 +111,7 @@ pub(super) fn conversions(root: &Field<'_>, session: &mut Session<'_>) -> Result
     Ok(())
 }
 
-fn run(
+pub(super) fn run(
     session: &mut Session<'_>,
     builder: ProgramBuilder,
     inputs: Vec<Vec<u32>>,

@@ -12,6 +12,7 @@
 //! the ciphertext comes from, and read at the points of the other.
 
 use std::f64::consts::PI;
+use std::sync::Arc;
 
 use girih_backend::poly::{Basis, Term, Value, View};
 use num_complex::Complex64;
@@ -25,26 +26,38 @@ use super::super::recorder::{
 use super::super::transform::{Terms, encode};
 use crate::Encoder;
 
+const OPERATION: &str = "a change of rings";
+
 /// log2 of the scale that plaintexts are kept at.
 const SCALE: i32 = 60;
 
 /// A plaintext of the ring of degree 2N, c(Y^2) + Y d(Y^2), that takes one value at a square root
 /// of each point of the usual ring and another one at its negative.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct TwoValues {
+pub struct TwoValues {
     even: Mask,
     odd: Mask,
+    degree: usize,
 }
 
 impl TwoValues {
     /// `first` at exp(i pi e / 2N) for the slot at exp(i pi e / N), e = 5^j modulo 2N; `second` at
     /// its negative.
+    ///
+    /// # Errors
+    /// For numbers that are not finite or too large, and a degree that is no power of two or above
+    /// that of the encoder.
     pub fn new(
         first: Complex64,
         second: Complex64,
         encoder: &Encoder,
         degree: usize,
     ) -> Result<Self, RecordError> {
+        if !degree.is_power_of_two() || !(2..=encoder.degree()).contains(&degree) {
+            let most = encoder.degree();
+            let why = format!("a degree of {degree}: a power of two up to {most} is needed");
+            return Err(RecordError::Shape { operation: OPERATION, why });
+        }
         let scale = 2f64.powi(SCALE);
         let mask = |slots: &[Complex64]| -> Result<Mask, RecordError> {
             Ok(Mask { coefficients: encode(encoder, slots, scale)?, scale })
@@ -58,7 +71,23 @@ impl TwoValues {
         });
         let odd: Vec<Complex64> = odd.collect();
         let even = vec![(first + second) * 0.5; degree / 2];
-        Ok(Self { even: mask(&even)?, odd: mask(&odd)? })
+        Ok(Self { even: mask(&even)?, odd: mask(&odd)?, degree })
+    }
+
+    /// The N coefficients of c and of d of the plaintext times `times`, rounded.
+    ///
+    /// # Errors
+    /// For a factor that makes them reach 2^62, or is not finite.
+    pub fn coefficients(&self, times: f64) -> Result<[Arc<[i64]>; 2], RecordError> {
+        // A constant has few coefficients.
+        let n = self.degree;
+        let spread = |mask: &Mask| -> Result<Arc<[i64]>, RecordError> {
+            let few = mask.times(times)?;
+            let mut all = vec![0; n];
+            all.iter_mut().step_by(n / few.len()).zip(few.iter()).for_each(|(to, &c)| *to = c);
+            Ok(all.into())
+        };
+        Ok([spread(&self.even)?, spread(&self.odd)?])
     }
 }
 
@@ -78,8 +107,9 @@ impl Recorder {
     /// conjugation-invariant ring, a level lower, labelled `scale`.
     ///
     /// # Errors
-    /// For a chain without that ring, with KLSS, and at level 0.
-    pub(super) fn enter_invariant(
+    /// For a chain without that ring, with KLSS, at level 0, for a plaintext of another degree and
+    /// a scale that is not positive and finite.
+    pub fn enter_invariant(
         &mut self,
         x: &Recorded,
         values: &TwoValues,
@@ -94,7 +124,7 @@ impl Recorder {
     ///
     /// # Errors
     /// As [`Recorder::enter_invariant`].
-    pub(super) fn leave_invariant(
+    pub fn leave_invariant(
         &mut self,
         x: &Recorded,
         values: &TwoValues,
@@ -114,9 +144,18 @@ impl Recorder {
         values: &TwoValues,
         scale: f64,
     ) -> Result<Recorded, RecordError> {
-        let operation = "a change of rings";
+        let operation = OPERATION;
         if x.level == 0 {
             return Err(RecordError::OutOfLevels { operation, needed: 1, level: 0 });
+        }
+        let n = self.chain().degree();
+        if values.degree != n {
+            let why = format!("a plaintext for degree {} in a ring of {n}", values.degree);
+            return Err(RecordError::Shape { operation, why });
+        }
+        if !(scale > 0.0 && scale.is_finite()) {
+            let why = "is no scale: scales are positive and finite";
+            return Err(RecordError::Number { operation, value: scale, why });
         }
         if self.uses_klss() {
             let why = "its keys have no form for KLSS: take the usual key switching".into();
@@ -169,16 +208,8 @@ impl Recorder {
         view: View,
         basis: &Basis,
     ) -> Result<Value, RecordError> {
-        // A constant has few coefficients.
-        let n = self.chain().degree();
-        let spread = |mask: &Mask| -> Result<std::sync::Arc<[i64]>, RecordError> {
-            let few = mask.times(times)?;
-            let mut all = vec![0; n];
-            all.iter_mut().step_by(n / few.len()).zip(few.iter()).for_each(|(to, &c)| *to = c);
-            Ok(all.into())
-        };
-        let odd = Some(OddPart { coefficients: spread(&values.odd)?, view });
-        let coefficients = spread(&values.even)?;
+        let [coefficients, odd] = values.coefficients(times)?;
+        let odd = Some(OddPart { coefficients: odd, view });
         let plain = PlainPolynomial { coefficients, log2_run: 0, basis: basis.clone(), odd };
         self.resident(ResidentRequest::Plain(plain))
     }

@@ -8,6 +8,7 @@ mod raise;
 mod shape;
 
 pub use first::{FirstFactor, FirstRow};
+pub use invariant::TwoValues;
 pub use plan::{BootstrappingPlan, Variant};
 pub use raise::{FirstFactorSteps, RaiseSteps};
 
