@@ -4,7 +4,7 @@ use crate::poly::column_factors::ColumnFactors;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::ReadyLaunch;
 use crate::poly::limbs::{Places, ResidentPlace};
-use crate::poly::{columns, has_invariant, masks, pointwise, rows};
+use crate::poly::{columns, masks, pointwise, rows};
 use crate::runtime::source::Source;
 use girih_backend::poly::schedule::{Launch, Schedule};
 use girih_backend::poly::{ResidentShape, RingShape};
@@ -84,7 +84,7 @@ pub fn kernel_sources(
     let factors = ColumnFactors::new(ring)?;
     let places = (&places, &factors);
     let own = ready(ring, limits, &PolyKnobs::default(), places, schedule, Tier::Own)?;
-    let launches = own.into_iter().chain(general_launches(ring.log2_degree, has_invariant(ring)));
+    let launches = own.into_iter().chain(general_launches(ring.log2_degree, ring.has_invariant()));
     let sources = launches.map(|l| (l.text.source(), l.shared_bytes));
     let new = sources.filter(|(s, _)| seen.insert((s.file.name, s.constants.clone())));
     // What expands the keys among the residents.

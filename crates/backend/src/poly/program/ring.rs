@@ -28,7 +28,7 @@ pub struct RingShape {
 impl serde::Serialize for RingShape {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let both = self.invariant_from < self.primes.len();
+        let both = self.has_invariant();
         let mut fields = serializer.serialize_struct("RingShape", 2 + usize::from(both))?;
         fields.serialize_field("log2_degree", &self.log2_degree)?;
         let primes: Vec<u32> = self.primes.iter().map(|p| p.value()).collect();
@@ -44,6 +44,11 @@ impl RingShape {
     /// The ring of degree 2^`log2_degree` with these primes, none of the conjugation-invariant one.
     pub fn new(log2_degree: u32, primes: Vec<Modulus>) -> Self {
         Self { log2_degree, invariant_from: primes.len(), primes }
+    }
+
+    /// Whether any of its primes are of the conjugation-invariant ring.
+    pub fn has_invariant(&self) -> bool {
+        self.invariant_from < self.primes.len()
     }
 
     /// Whether limbs modulo prime number `prime` are of the conjugation-invariant ring.
