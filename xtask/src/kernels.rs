@@ -4,6 +4,7 @@ use crate::drivers;
 use crate::nvcc::{self, Nvcc};
 use crate::nvrtc;
 use crate::poly_kernels::{self, PolyKernel};
+use crate::record::today;
 use anyhow::{Context, Result};
 use girih::ckks::CkksParameters;
 use girih::tfhe::ParameterSet;
@@ -15,6 +16,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -32,7 +34,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     set: Vec<String>,
     /// CKKS sets whose products and rotations are compiled, commas between them; none for `none`.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "CKKS_D40")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = CKKS_SET)]
     ckks_set: Vec<String>,
     /// Whole bootstrappings of the CKKS sets as well: some tens of kernels.
     #[arg(long, conflicts_with = "wgsl_only")]
@@ -60,6 +62,10 @@ pub struct Arguments {
     /// below `target`.
     #[arg(long, value_name = "FOLDER", requires = "bundle")]
     nvrtc: Option<PathBuf>,
+    /// Compile nothing: print when all CUDA kernels last passed for the architectures that CI leaves
+    /// out.
+    #[arg(long, conflicts_with_all = ["bundle", "wgsl_only"])]
+    last: bool,
     /// Leave the CUDA kernels out.
     #[arg(long)]
     wgsl_only: bool,
@@ -91,7 +97,31 @@ fn architecture(text: &str) -> Result<(String, u32), String> {
 const PACKINGS: [(&str, usize); 6] =
     [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4), ("M5", 5), ("M6", 2)];
 
+/// What CI leaves out: the oldest cards, those with clusters of blocks and the newest ones stand for
+/// the architectures between them.
+const BY_HAND: [&str; 2] = ["sm_89", "sm_100"];
+
+/// The CKKS set of which CI compiles products and rotations.
+const CKKS_SET: &str = "CKKS_D40";
+
+/// Whether a run compiles all that is left to commands by hand, so that a note is due.
+fn is_by_hand(arguments: &Arguments) -> bool {
+    let all_sets = arguments.set.is_empty() && arguments.ckks_set.iter().any(|s| s == CKKS_SET);
+    let compiles = |wanted: &str| arguments.arch.iter().any(|(name, _)| name == wanted);
+    all_sets && BY_HAND.into_iter().all(compiles)
+}
+
+/// Where it is kept when they last passed.
+fn note() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks/compilers/last-kernels.txt")
+}
+
 pub fn run(arguments: &Arguments) -> Result<bool> {
+    if arguments.last {
+        let last = std::fs::read_to_string(note()).context("no run has left a note")?;
+        println!("left out, since it compiles every set: {}", last.trim());
+        return Ok(true);
+    }
     let sets = sets(&arguments.set)?;
     if let Some(folder) = &arguments.bundle {
         return match &arguments.nvrtc {
@@ -211,14 +241,24 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
         Some(name) if name.as_os_str() == "wheels" => Nvcc::from_wheels()?,
         name => Nvcc::at(name.clone().unwrap_or_else(|| "nvcc".into()))?,
     };
-    println!("CUDA: compiled by {nvcc}");
+    let release = nvcc.release()?;
+    println!("CUDA: compiled by {nvcc}, release {release}");
+    let start = Instant::now();
     let all = jobs(arguments, sets, |_| 1)?;
     let width = all.iter().map(|job| job.name.len() + 2).max().unwrap_or(0).max(10);
     println!(
         "{:<width$}{:<22}{:<8}{:>10}{:>8}{:>8}{:>10}",
         "variant", "kernel", "arch", "registers", "stack", "spills", "shared"
     );
-    each(&all, |job| report(&nvcc, job, width))
+    let good = each(&all, |job| report(&nvcc, job, width))?;
+    if good && is_by_hand(arguments) {
+        let texts: usize = all.iter().map(|job| job.sources.len()).sum();
+        let arches: Vec<&str> = arguments.arch.iter().map(|(name, _)| name.as_str()).collect();
+        let (on, arches, seconds) = (today(), arches.join(" and "), start.elapsed().as_secs());
+        let by = format!("by nvcc {release}; {seconds} s");
+        std::fs::write(note(), format!("passed on {on}: {texts} texts for {arches}, {by}\n"))?;
+    }
+    Ok(good)
 }
 
 /// Kernels of the sets, compiled as a device would, into a folder.
@@ -400,4 +440,27 @@ fn report(nvcc: &Nvcc, job: &Job<'_>, width: usize) -> Result<bool> {
         }
     }
     Ok(good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parsed;
+
+    fn arguments(words: &[&str]) -> Arguments {
+        parsed(&[&["kernels"], words].concat())
+    }
+
+    #[test]
+    fn a_note_is_left_by_runs_of_all_that_ci_leaves_out() {
+        let all = ["--cuda-only", "--arch", "sm_89,sm_100", "--nvcc", "wheels"];
+        let more = ["--arch", "sm_80,sm_89,sm_100"];
+        assert!(is_by_hand(&arguments(&all)) && is_by_hand(&arguments(&more)));
+        for less in [["--set", "STD128"], ["--ckks-set", "none"]] {
+            assert!(!is_by_hand(&arguments(&[&all[..], &less].concat())), "{less:?}");
+        }
+        for arch in BY_HAND {
+            assert!(!is_by_hand(&arguments(&["--arch", arch])), "{arch}");
+        }
+    }
 }
