@@ -184,3 +184,28 @@ impl Basis {
         Self::new(self.0.iter().copied().filter(|&p| !other.contains(p)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plans that were measured for the usual ring are found under the same key as before.
+    #[test]
+    fn rings_are_told_apart_by_where_the_second_begins() {
+        let primes: Vec<Modulus> = [998244353, 30539777].map(|p| Modulus::new(p).unwrap()).into();
+        let usual = RingShape::new(4, primes);
+        let both = RingShape { invariant_from: 1, ..usual.clone() };
+        let text = |ring: &RingShape| serde_json::to_string(ring).unwrap();
+        let key = r#"{"log2_degree":4,"primes":[998244353,30539777]"#;
+        assert_eq!(text(&usual), format!("{key}}}"));
+        assert_eq!(text(&both), format!(r#"{key},"invariant_from":1}}"#));
+        assert!(both.has_invariant() && !usual.has_invariant());
+        assert_eq!([0, 1].map(|prime| both.is_invariant(prime)), [false, true]);
+    }
+
+    #[test]
+    fn a_basis_holds_all_of_another_or_not() {
+        let (small, large) = (Basis::new([1, 3]), Basis::new([1, 2, 3]));
+        assert!(large.contains_all(&small) && !small.contains_all(&large));
+    }
+}
