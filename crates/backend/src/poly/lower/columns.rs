@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::graph::{Graph, Id, Node, Ref};
 use super::place::Placed;
-use crate::poly::{PolyPlan, RingShape};
 use crate::poly::schedule::{
     ColumnSum, ColumnTerm, ColumnTile, Conversion, Form, Launch, Load, Store,
 };
+use crate::poly::{PolyPlan, RingShape};
 
 /// Outputs of a tile below which none is divided for the sake of more tiles.
 const LEAST_OUTPUTS: usize = 8;
