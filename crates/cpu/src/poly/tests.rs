@@ -199,6 +199,8 @@ fn rows_and_columns_load_and_store_what_they_can() {
         assert!(device.prepare(&columns(vec![(prime, coefficients)], prime), &[]).is_ok());
         let both = vec![(first - prime, half), (prime, coefficients)];
         refused(device.prepare(&columns(both, prime), &[]), "primes of both rings");
+        let bound = columns(vec![(prime, of(Form::Half, 1, INPUT))], prime);
+        refused(device.prepare(&bound, &[]), "cannot be loaded as Half");
         for load in [load(INPUT), of(Form::Half, View::Lifted.code(), arena)] {
             let moved = columns(vec![(prime, load)], prime);
             refused(device.prepare(&moved, &[]), "neither evaluations nor their images");

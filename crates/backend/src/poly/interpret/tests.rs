@@ -228,6 +228,7 @@ fn refusals_name_what_is_wrong() {
     let a = builder.input(basis.clone(), Domain::Evaluations).unwrap();
     builder.output(a);
     let program = builder.finish();
+    assert_eq!([0, program.ops().len()].map(|at| program.value(at)), [Some(a), None]);
     let none = HostPolynomials::default();
     let refuse =
         |inputs: &[Vec<u32>]| interpret(&program, &none, inputs, &[]).unwrap_err().to_string();
