@@ -3,7 +3,18 @@
 use crate::heap::{Case, SPARSE, alone, check, left_behind, secret};
 use girih::NoProgress;
 use girih::ckks::keys::{KeyPart, SwitchingKeySource};
-use girih::ckks::{CkksParameters, ClientKey, EvaluationKeys, KeyKind, StreamedKeys};
+use girih::ckks::{
+    CkksParameters, ClientKey, ClientSecrets, Error, EvaluationKeys, KeyKind, StreamedKeys,
+};
+
+/// A key of a set without a secret of the conjugation-invariant ring.
+fn client(
+    set: &CkksParameters,
+    dense: Vec<i8>,
+    sparse: Option<Vec<i8>>,
+) -> Result<ClientKey, Error> {
+    ClientKey::from_secrets(set, ClientSecrets { dense, sparse, invariant: None })
+}
 
 #[test]
 fn client_keys_of_ckks() {
@@ -20,16 +31,16 @@ fn client_keys_of_ckks() {
     let residues = || secret(degree).iter().map(|&s| i32::from(s)).collect::<Vec<_>>();
     assert_eq!(left_behind(residues), 2, "words are noticed");
 
-    let make = || ClientKey::from_secrets(&set, secret(degree), Some(sparse(degree)));
-    let client = make().expect("of the set's distributions");
-    let bytes = client.to_bytes().expect("serializes");
+    let make = || client(&set, secret(degree), Some(sparse(degree)));
+    let own = make().expect("of the set's distributions");
+    let bytes = own.to_bytes().expect("serializes");
     let mut damaged = bytes.to_vec();
     let end = damaged.len();
     damaged[end - 17] = 2;
     girih_rlwe::wire::reseal(&mut damaged);
 
     let refused = |dense, sparse| {
-        drop(ClientKey::from_secrets(&set, dense, sparse).expect_err("impossible secrets"));
+        drop(client(&set, dense, sparse).expect_err("impossible secrets"));
     };
     let plain = CkksParameters::by_name("CKKS_N14_D40").expect("built in");
     let cases: [Case<'_>; 13] = [
@@ -50,10 +61,10 @@ fn client_keys_of_ckks() {
             "a sparse secret where there is none",
             Box::new(|| {
                 let secrets = (secret(plain.degree()), Some(sparse(plain.degree())));
-                drop(ClientKey::from_secrets(&plain, secrets.0, secrets.1).expect_err("one more"));
+                drop(client(&plain, secrets.0, secrets.1).expect_err("one more"));
             }),
         ),
-        ("writing", Box::new(|| drop(client.to_bytes().expect("serializes")))),
+        ("writing", Box::new(|| drop(own.to_bytes().expect("serializes")))),
         ("reading", Box::new(|| drop(ClientKey::from_bytes(&bytes).expect("own output")))),
         (
             "reading what is wrong",
@@ -103,7 +114,7 @@ fn client_keys_of_ckks() {
     check(&cases);
 }
 
-/// Those of sets with a third secret, which is handed over behind the sparse one.
+/// Those of sets with a third secret.
 #[test]
 fn client_keys_with_a_secret_of_the_conjugation_invariant_ring() {
     let _alone = alone();
@@ -114,39 +125,42 @@ fn client_keys_with_a_secret_of_the_conjugation_invariant_ring() {
         set.sparse_weight().expect("it has one"),
         set.invariant_weight().expect("it has a third secret"),
     ];
-    let others = || -> Vec<i8> {
-        let mut both = vec![0; 2 * degree];
-        for (half, weight) in both.chunks_exact_mut(degree).zip(weights) {
-            half[..weight].iter_mut().zip(SPARSE.iter().cycle()).for_each(|(f, &s)| *f = s as i8);
+    let [sparse, invariant] = weights.map(|weight| {
+        move || -> Vec<i8> {
+            let mut all = vec![0; degree];
+            all[..weight].iter_mut().zip(SPARSE.iter().cycle()).for_each(|(f, &s)| *f = s as i8);
+            all
         }
-        both
+    });
+    assert_eq!(left_behind(&sparse), 1, "a plain array is noticed");
+    assert_eq!(left_behind(&invariant), 1, "a plain array is noticed");
+    let secrets = || ClientSecrets {
+        dense: secret(degree),
+        sparse: Some(sparse()),
+        invariant: Some(invariant()),
     };
-    assert_eq!(left_behind(others), 1, "a plain array is noticed");
-    let make = || ClientKey::from_secrets(&set, secret(degree), Some(others())).expect("valid");
+    let make = || ClientKey::from_secrets(&set, secrets()).expect("valid");
     let bytes = make().to_bytes().expect("serializes");
     let mut damaged = bytes.to_vec();
     let end = damaged.len();
     damaged[end - 17] = 2;
     girih_rlwe::wire::reseal(&mut damaged);
-    let refused = |others| {
-        drop(ClientKey::from_secrets(&set, secret(degree), Some(others)).expect_err("impossible"));
+    let refused = |sparse, invariant| {
+        let wrong = ClientSecrets { dense: secret(degree), sparse, invariant };
+        drop(ClientKey::from_secrets(&set, wrong).expect_err("impossible"));
     };
-    let cases: [Case<'_>; 7] = [
+    let cases: [Case<'_>; 10] = [
         ("a key", Box::new(|| drop(make()))),
-        (
-            "a secret too few",
-            Box::new(|| {
-                let mut few = others();
-                few.truncate(degree);
-                refused(few);
-            }),
-        ),
+        ("secrets that make no key", Box::new(|| drop(secrets()))),
+        ("no sparse one", Box::new(|| refused(None, Some(invariant())))),
+        ("no third one", Box::new(|| refused(Some(sparse()), None))),
+        ("one in the other's place", Box::new(|| refused(Some(invariant()), Some(sparse())))),
         (
             "a wrong coefficient of the third",
             Box::new(|| {
-                let mut wrong = others();
-                wrong[2 * degree - 1] = 1;
-                refused(wrong);
+                let mut wrong = invariant();
+                wrong[degree - 1] = 1;
+                refused(Some(sparse()), Some(wrong));
             }),
         ),
         ("writing", Box::new(|| drop(make().to_bytes().expect("serializes")))),

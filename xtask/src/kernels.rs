@@ -4,6 +4,7 @@ use crate::drivers;
 use crate::nvcc::{self, Nvcc};
 use crate::nvrtc;
 use crate::poly_kernels::{self, PolyKernel};
+use crate::record::today;
 use anyhow::{Context, Result};
 use girih::ckks::CkksParameters;
 use girih::tfhe::ParameterSet;
@@ -15,6 +16,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -32,12 +34,13 @@ pub struct Arguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     set: Vec<String>,
     /// CKKS sets whose products and rotations are compiled, commas between them; none for `none`.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "CKKS_D40")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = CKKS_SET)]
     ckks_set: Vec<String>,
     /// Whole bootstrappings of the CKKS sets as well: some tens of kernels.
     #[arg(long, conflicts_with = "wgsl_only")]
     bootstrapping: bool,
-    /// Of the CKKS sets only the kernels that any program of their degrees can run with.
+    /// Of the CKKS sets only the kernels that any program of their degrees can run with; on sm_86,
+    /// sm_89 and sm_120, whose blocks have little memory, any but bootstrappings.
     #[arg(long, requires = "bundle", conflicts_with = "bootstrapping")]
     general: bool,
     /// The CUDA compiler [default: nvcc on the path]; `wheels` installs NVIDIA's Python wheels
@@ -60,6 +63,10 @@ pub struct Arguments {
     /// below `target`.
     #[arg(long, value_name = "FOLDER", requires = "bundle")]
     nvrtc: Option<PathBuf>,
+    /// Compile nothing: print when all CUDA kernels last passed for the architectures that CI leaves
+    /// out.
+    #[arg(long, conflicts_with_all = ["bundle", "wgsl_only"])]
+    last: bool,
     /// Leave the CUDA kernels out.
     #[arg(long)]
     wgsl_only: bool,
@@ -91,7 +98,31 @@ fn architecture(text: &str) -> Result<(String, u32), String> {
 const PACKINGS: [(&str, usize); 6] =
     [("M1", 3), ("M2", 2), ("M3", 5), ("M4", 4), ("M5", 5), ("M6", 2)];
 
+/// The architectures that CI leaves out: those of the oldest cards, of the first with clusters of
+/// blocks and of the newest stand for what lies between.
+const BY_HAND: [&str; 2] = ["sm_89", "sm_100"];
+
+/// The CKKS set of which CI compiles products and rotations.
+const CKKS_SET: &str = "CKKS_D40";
+
+/// Whether a run compiles all that is left to commands by hand, so that a note is due.
+fn is_by_hand(arguments: &Arguments) -> bool {
+    let all_sets = arguments.set.is_empty() && arguments.ckks_set.iter().any(|s| s == CKKS_SET);
+    let compiles = |wanted: &str| arguments.arch.iter().any(|(name, _)| name == wanted);
+    all_sets && BY_HAND.into_iter().all(compiles)
+}
+
+/// Where it is kept when they last passed.
+fn note() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks/compilers/last-kernels.txt")
+}
+
 pub fn run(arguments: &Arguments) -> Result<bool> {
+    if arguments.last {
+        let last = std::fs::read_to_string(note()).context("no run has left a note")?;
+        println!("left out, since it compiles every set: {}", last.trim());
+        return Ok(true);
+    }
     let sets = sets(&arguments.set)?;
     if let Some(folder) = &arguments.bundle {
         return match &arguments.nvrtc {
@@ -211,14 +242,24 @@ fn cuda(arguments: &Arguments, sets: &[ParameterSet]) -> Result<bool> {
         Some(name) if name.as_os_str() == "wheels" => Nvcc::from_wheels()?,
         name => Nvcc::at(name.clone().unwrap_or_else(|| "nvcc".into()))?,
     };
-    println!("CUDA: compiled by {nvcc}");
+    let release = nvcc.release()?;
+    println!("CUDA: compiled by {nvcc}, release {release}");
+    let start = Instant::now();
     let all = jobs(arguments, sets, |_| 1)?;
     let width = all.iter().map(|job| job.name.len() + 2).max().unwrap_or(0).max(10);
     println!(
         "{:<width$}{:<22}{:<8}{:>10}{:>8}{:>8}{:>10}",
         "variant", "kernel", "arch", "registers", "stack", "spills", "shared"
     );
-    each(&all, |job| report(&nvcc, job, width))
+    let good = each(&all, |job| report(&nvcc, job, width))?;
+    if good && is_by_hand(arguments) {
+        let texts: usize = all.iter().map(|job| job.sources.len()).sum();
+        let arches: Vec<&str> = arguments.arch.iter().map(|(name, _)| name.as_str()).collect();
+        let (on, arches, seconds) = (today(), arches.join(" and "), start.elapsed().as_secs());
+        let by = format!("by nvcc {release}; {seconds} s");
+        std::fs::write(note(), format!("passed on {on}: {texts} texts for {arches}, {by}\n"))?;
+    }
+    Ok(good)
 }
 
 /// Kernels of the sets, compiled as a device would, into a folder.
@@ -305,7 +346,9 @@ fn jobs<'a>(
         for name in arguments.ckks_set.iter().filter(|n| *n != "none") {
             let set = CkksParameters::by_name(name)?;
             if arguments.general {
-                let sources = girih_cuda::poly_general_sources(set.chain().log2_degree());
+                let both_rings = poly_kernels::has_both_rings(&set)?;
+                let sources =
+                    girih_cuda::poly_general_sources(set.chain().log2_degree(), both_rings);
                 let (arch, capability) = (arch.as_str(), *capability);
                 all.push(Job { arch, capability, name: set.name().into(), sources });
                 continue;
@@ -324,8 +367,23 @@ fn jobs<'a>(
             };
             all.extend(kernels.into_iter().map(job));
         }
+        // Sets whose programs are in both rings differ from others of their degree by these.
+        for log2_degree in both_rings_checked(arguments)? {
+            let sources = girih_cuda::poly_general_sources(log2_degree, true);
+            let name = format!("N = 2^{log2_degree}, both rings");
+            all.push(Job { arch, capability: *capability, name, sources });
+        }
     }
     Ok(all)
+}
+
+/// Degrees of which the kernels for programs in both rings are checked: a bundle has those of its
+/// sets instead.
+fn both_rings_checked(arguments: &Arguments) -> Result<BTreeSet<u32>> {
+    if arguments.bundle.is_some() {
+        return Ok(BTreeSet::new());
+    }
+    Ok(ckks_sets(arguments)?.iter().map(|set| set.chain().log2_degree()).collect())
 }
 
 /// Does all jobs; whether all were good.
@@ -400,4 +458,86 @@ fn report(nvcc: &Nvcc, job: &Job<'_>, width: usize) -> Result<bool> {
         }
     }
     Ok(good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parsed;
+    use girih_cuda::Source;
+
+    fn arguments(words: &[&str]) -> Arguments {
+        parsed(&[&["kernels"], words].concat())
+    }
+
+    #[test]
+    fn a_note_is_left_by_runs_of_all_that_ci_leaves_out() {
+        let all = ["--cuda-only", "--arch", "sm_89,sm_100", "--nvcc", "wheels"];
+        let more = ["--arch", "sm_80,sm_89,sm_100"];
+        assert!(is_by_hand(&arguments(&all)) && is_by_hand(&arguments(&more)));
+        for less in [["--set", "STD128"], ["--ckks-set", "none"]] {
+            assert!(!is_by_hand(&arguments(&[&all[..], &less].concat())), "{less:?}");
+        }
+        for arch in BY_HAND {
+            assert!(!is_by_hand(&arguments(&["--arch", arch])), "{arch}");
+        }
+    }
+
+    /// The texts of a command's jobs for sm_90.
+    fn texts(words: &[&str]) -> HashSet<String> {
+        let arguments = arguments(&[&["--set", "none", "--arch", "sm_90"], words].concat());
+        let all = jobs(&arguments, &[], |_| 1).expect("built-in sets");
+        let sources = all.iter().flat_map(|job| &job.sources);
+        sources.map(|(source, _)| source.whole_text()).collect()
+    }
+
+    fn general(log2_degree: u32, both_rings: bool) -> HashSet<String> {
+        let sources: Vec<(Source, usize)> =
+            girih_cuda::poly_general_sources(log2_degree, both_rings);
+        sources.iter().map(|(source, _)| source.whole_text()).collect()
+    }
+
+    /// A device without NVRTC compiles nothing before its keys are loaded, but what a folder has.
+    #[test]
+    fn a_bundle_has_the_general_kernels_of_its_sets() {
+        let own = |set: &str| texts(&["--bundle", "DIR", "--general", "--ckks-set", set]);
+        let (usual, both) = (general(16, false), general(16, true));
+        assert_eq!(own("CKKS_D40"), usual);
+        assert_eq!(own("CKKS_D40_30BIT_INVARIANT_STC_FIRST"), both);
+        // That of rows is another one, which reads views; columns of the second ring are one more.
+        assert_eq!((both.difference(&usual).count(), usual.difference(&both).count()), (2, 1));
+    }
+
+    /// Products, rotations and the bootstrapping; that one where a block has 160 KiB and more.
+    #[test]
+    fn programs_in_both_rings_run_by_the_kernels_of_a_bundle() {
+        let set = CkksParameters::by_name("CKKS_D40_30BIT_INVARIANT_STC_FIRST").expect("built in");
+        let all = general(16, true);
+        for (what, recording) in poly_kernels::recordings(&set, true).expect("it is recorded") {
+            let program = &recording.program;
+            // Of those that have the memory, sm_80 has the least.
+            let capabilities = if what == "bootstrapping" { &[80][..] } else { &[80, 89] };
+            for &capability in capabilities {
+                let limits = girih_cuda::limits_of(capability);
+                let plan = girih_cuda::poly_plan(&limits, 16);
+                let schedule = girih_backend::poly::lower(program, &plan, &[]).expect("it fits");
+                let sources = girih_cuda::general_kernel_sources_for_tests(
+                    program.ring(),
+                    &limits,
+                    &schedule,
+                    program.residents(),
+                );
+                for source in sources.expect("it fits") {
+                    let (name, constants) = (source.file.name, &source.constants);
+                    let found = all.contains(&source.whole_text());
+                    assert!(found, "{what} on sm_{capability}: {name} with {constants}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn kernels_of_both_rings_are_checked_for_any_set() {
+        assert!(texts(&["--ckks-set", "CKKS_D40"]).is_superset(&general(16, true)));
+    }
 }

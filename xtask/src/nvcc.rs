@@ -69,6 +69,17 @@ impl Nvcc {
         Ok(Self { program, folder })
     }
 
+    /// Its release, such as 13.0.
+    ///
+    /// # Errors
+    /// If it cannot be run or does not say.
+    pub fn release(&self) -> Result<String> {
+        let output = Command::new(&self.program).arg("--version").output();
+        let text = output.with_context(|| self.to_string())?.stdout;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        release(&text).with_context(|| format!("{self} names no release: {text:?}"))
+    }
+
     /// The compiler of NVIDIA's wheels, installed below `target` by the first call.
     ///
     /// # Errors
@@ -122,6 +133,11 @@ impl Drop for Nvcc {
     }
 }
 
+/// What stands behind `release` in what the compiler says of itself.
+fn release(text: &str) -> Option<String> {
+    Some(text.split_once("release ")?.1.split(',').next()?.trim().to_owned())
+}
+
 /// What ptxas reports of one kernel.
 #[derive(Default)]
 pub struct Cost {
@@ -166,6 +182,14 @@ fn costs(log: &str) -> Vec<Cost> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn reads_what_the_compiler_says_of_itself() {
+        let text = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 13.0, \
+                    V13.0.88\n";
+        assert_eq!(super::release(text).as_deref(), Some("13.0"));
+        assert_eq!(super::release("another program"), None);
+    }
+
     #[test]
     fn reads_what_ptxas_prints() {
         let log = "ptxas info    : 0 bytes gmem\nptxas info    : Compiling entry function \

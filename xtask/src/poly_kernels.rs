@@ -20,6 +20,14 @@ pub struct PolyKernel {
 /// What a program does, beside its recording.
 pub type Named = (String, RecordedProgram);
 
+/// Whether programs of a set are in both rings, which other kernels run.
+///
+/// # Errors
+/// For sets without a chain of levels.
+pub fn has_both_rings(set: &CkksParameters) -> Result<bool> {
+    Ok(Chain::new(ChainShape::from(set))?.ring().has_invariant())
+}
+
 /// Products, rotations and divisions of a set at some levels, and its bootstrapping if asked for.
 pub fn recordings(set: &CkksParameters, bootstrapping: bool) -> Result<Vec<Named>> {
     let chain = Chain::new(ChainShape::from(set))?;
@@ -42,8 +50,10 @@ pub fn recordings(set: &CkksParameters, bootstrapping: bool) -> Result<Vec<Named
     }
     if let (true, Some(own)) = (bootstrapping, set.bootstrapping()) {
         let encoder = Encoder::new(set.chain().log2_degree())?;
-        let plan =
-            BootstrappingPlan::new(&chain, slots, own.message_ratio(), Variant::Pair, &encoder)?;
+        // As a server chooses it.
+        let both = chain.ring().has_invariant();
+        let variant = if both { Variant::Invariant } else { Variant::Pair };
+        let plan = BootstrappingPlan::new(&chain, slots, own.message_ratio(), variant, &encoder)?;
         let mut r = Recorder::new(chain.clone());
         let start = plan.start(&chain);
         let x = r.input(start, chain.scale(start).unwrap_or(1.0), slots)?;

@@ -60,8 +60,8 @@ pub use encoder::{Encoder, Plaintext};
 pub use error::{Error, Result};
 pub use girih_rlwe::KeyId;
 pub use keys::{
-    ClientKey, Decryption, EvaluationKeys, KeyKind, KeyRange, PublicKey, StreamedKeys,
-    inner_sum_rotations,
+    ClientKey, ClientSecrets, Decryption, EvaluationKeys, KeyKind, KeyRange, PublicKey,
+    StreamedKeys, inner_sum_rotations,
 };
 pub use noise::{Noise, NoiseModel};
 pub use num_complex::Complex64;

@@ -42,6 +42,8 @@ pub use bootstrap::variants::{Variant, variants};
 pub use device::{CudaBackend, enumerate};
 #[cfg(feature = "emulation")]
 pub use emulated_backend::EmulatedBackend;
+#[doc(hidden)]
+pub use poly::general_kernel_sources_for_tests;
 pub use poly::{
     PolyKnobs, general_sources as poly_general_sources, kernel_sources as poly_kernel_sources,
     plan as poly_plan,

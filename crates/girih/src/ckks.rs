@@ -104,10 +104,10 @@ pub use girih_backend::poly::{PolyOptions, PolyPlan};
 
 #[doc(inline)]
 pub use girih_ckks::{
-    Ciphertext, CiphertextHeader, CkksParameters, ClientKey, Complex64, Decryption, Encoder, Error,
-    EvaluationKeys, KeyId, KeyRange, ModulusChain, Noise, NoiseModel, ParameterLiteral, Plaintext,
-    PublicKey, Result, SeededCiphertext, approximation, encoder, inner_sum_rotations, keys, noise,
-    params, server,
+    Ciphertext, CiphertextHeader, CkksParameters, ClientKey, ClientSecrets, Complex64, Decryption,
+    Encoder, Error, EvaluationKeys, KeyId, KeyRange, ModulusChain, Noise, NoiseModel,
+    ParameterLiteral, Plaintext, PublicKey, Result, SeededCiphertext, approximation, encoder,
+    inner_sum_rotations, keys, noise, params, server,
     server::{Bootstrapping, Ciphertexts, LinearMap, LinearMaps, Matrix, Options, Recording},
 };
 

@@ -47,9 +47,10 @@ pub enum RingError {
         /// What was given.
         size: usize,
     },
-    /// A row length that does not divide the ring degree.
+    /// A row length that does not divide the ring degree, or has no pairs of columns.
     #[error(
-        "a row of {row_len} words does not divide a limb of {size}: take a power of two up to it"
+        "rows of {row_len} words do not serve a limb of {size}: take a power of two up to it, from \
+         2 in the conjugation-invariant ring"
     )]
     RowLength {
         /// What was given.

@@ -173,6 +173,7 @@ mod tests {
                     let runs = pairs.runs(group).flat_map(side);
                     let columns = (0..width).map(|slot| (slot, pairs.column(group, slot)));
                     assert!(runs.eq(columns), "{rows} {row_len} {width} {group}");
+                    assert!(pairs.runs(group).all(|(_, _, len)| len > 0), "a run of nothing");
                     for slot in 0..width {
                         let column = pairs.column(group, slot);
                         assert!(!std::mem::replace(&mut seen[column], true), "{column} twice");
@@ -187,7 +188,9 @@ mod tests {
                 assert!(seen.into_iter().all(|s| s));
             }
         }
-        assert_eq!(ColumnPairs::new(8, 32, 3), None);
-        assert_eq!(ColumnPairs::new(8, 32, 64), None);
+        // Odd, wider than a row, and of no columns at all.
+        for (row_len, width) in [(32, 1), (32, 3), (33, 3), (32, 64), (32, 0), (0, 0)] {
+            assert_eq!(ColumnPairs::new(8, row_len, width), None, "{width} of {row_len}");
+        }
     }
 }

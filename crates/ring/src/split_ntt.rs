@@ -558,6 +558,9 @@ mod tests {
                 let ntt = SplitNtt::invariant_with_row_len(m, size, row_len).expect("1 mod 4N");
                 let usual = SplitNtt::with_row_len(m, size, row_len).expect("1 mod 2N");
                 assert_eq!(m.mul(ntt.psi(), ntt.psi()), usual.psi());
+                let unit = m.pow(ntt.psi(), size as u64);
+                assert_eq!(ntt.fold_unit(), Some(m.shoup(unit)));
+                assert_eq!((usual.fold_unit(), m.mul(unit, unit)), (None, m.value() - 1));
                 // f_0 + sum of f_j (Y^j + Y^-j), as words of Y^0 to Y^(2N-1).
                 let whole = |f: &[u32]| {
                     let mut all = [f, &vec![0; size]].concat();
@@ -586,6 +589,16 @@ mod tests {
                 ntt.inverse(&mut at_f);
                 assert_eq!(at_f, f);
             }
+        }
+    }
+
+    /// Column 0 is folded with itself, column R/2 too: there is none of either in a row of one.
+    #[test]
+    fn rows_of_one_word_have_no_pairs() {
+        for modulus in moduli(1 << 4) {
+            let refused = SplitNtt::invariant_with_row_len(modulus, 8, 1).expect_err("no pairs");
+            assert_eq!(refused, RingError::RowLength { row_len: 1, size: 8 });
+            assert!(SplitNtt::with_row_len(modulus, 8, 1).is_ok());
         }
     }
 

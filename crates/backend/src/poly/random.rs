@@ -161,8 +161,7 @@ impl Maker {
     }
 
     fn input(&mut self) {
-        let both = self.ring.invariant_from < self.ring.primes.len();
-        let invariant = both && self.numbers.once_in(2);
+        let invariant = self.ring.has_invariant() && self.numbers.once_in(2);
         let basis = self.basis_of_ring(invariant);
         let domain =
             if self.numbers.once_in(4) { Domain::Coefficients } else { Domain::Evaluations };

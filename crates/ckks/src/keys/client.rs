@@ -1,19 +1,19 @@
 //! The secret key of one user.
 
+use super::secrets::{ClientSecrets, Secrets};
 use super::switching::SecretLimbs;
 use super::{domain, mask_limbs};
 use crate::host::HostRing;
 use crate::noise::{Noise, NoiseModel};
 use crate::params::ERROR_DEVIATION;
 use crate::{
-    Ciphertext, CiphertextHeader, CkksParameters, Error, Plaintext, Result, SeededCiphertext,
-    error, wire,
+    Ciphertext, CiphertextHeader, CkksParameters, Error, Plaintext, Result, SeededCiphertext, wire,
 };
 use girih_backend::parallel::prelude::*;
 use girih_backend::{Preparation, preparing};
 use girih_ring::sampler::Gaussian;
 use girih_rlwe::wire::{Bytes, Opened, encode, open, open_for};
-use girih_rlwe::{Entropy, Fresh, KeyId, MaskSeed, Secret, SecretDistribution, SetId};
+use girih_rlwe::{Entropy, Fresh, KeyId, MaskSeed, Secret, SetId};
 use num_complex::Complex64;
 use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
@@ -26,9 +26,7 @@ use zeroize::Zeroizing;
 /// never printed.
 pub struct ClientKey {
     id: KeyId,
-    dense: Secret,
-    sparse: Option<Secret>,
-    invariant: Option<Secret>,
+    pub(super) secrets: Secrets,
     entropy: Entropy,
     host: Arc<HostRing>,
     limbs: OnceLock<SecretLimbs>,
@@ -51,57 +49,6 @@ impl std::fmt::Debug for ClientKey {
     }
 }
 
-/// How often a secret is drawn before a set's flatness counts as out of reach. Sets of which less
-/// than one in 2^7 is flat are refused; of one in 2^7 so many draws fail with 2^-45.
-const MOST_DRAWS: usize = 4000;
-
-/// The largest square of a slot of a secret, in units of the mean.
-fn flatness(host: &HostRing, secret: &[i8]) -> f64 {
-    let coefficients: Zeroizing<Vec<f64>> =
-        Zeroizing::new(secret.iter().map(|&s| f64::from(s)).collect());
-    let norm: f64 = coefficients.iter().map(|s| s * s).sum();
-    let slots = host.encoder().decode(&coefficients, secret.len() / 2, 1.0);
-    let mut slots = slots.expect("N coefficients are N/2 slots");
-    let largest = slots.iter().map(Complex64::norm_sqr).fold(0.0, f64::max);
-    slots.iter_mut().for_each(|slot| *slot = Complex64::default());
-    std::hint::black_box(&slots);
-    largest / norm.max(1.0)
-}
-
-/// Refuses a dense secret that is less flat than its set wants.
-fn check_flat(host: &HostRing, secret: &Secret) -> std::result::Result<(), String> {
-    let Some(own) = host.set().encapsulation() else { return Ok(()) };
-    if flatness(host, secret.coefficients()) <= own.flatness() {
-        return Ok(());
-    }
-    Err(format!(
-        "has a slot whose square is more than {} times the mean, so that errors of that slot would \
-         exceed what the set counts with: draw another",
-        own.flatness()
-    ))
-}
-
-/// Of the secret of the conjugation-invariant ring, if the set has one.
-fn invariant_distribution(set: &CkksParameters) -> Option<SecretDistribution> {
-    set.invariant_weight().map(SecretDistribution::FixedWeight)
-}
-
-/// What stands for the secrets beside the dense one is one string, the sparse one first; both
-/// parts are as long.
-fn both<T: Copy>(sparse: Option<&[T]>, invariant: Option<&[T]>) -> Option<Zeroizing<Vec<T>>>
-where
-    Vec<T>: zeroize::Zeroize,
-{
-    sparse.map(|sparse| Zeroizing::new([sparse, invariant.unwrap_or(&[])].concat()))
-}
-
-fn distributions(set: &CkksParameters) -> (SecretDistribution, Option<SecretDistribution>) {
-    let dense =
-        set.secret_weight().map_or(SecretDistribution::Ternary, SecretDistribution::FixedWeight);
-    let sparse = set.sparse_weight().map(SecretDistribution::FixedWeight);
-    (dense, sparse)
-}
-
 impl ClientKey {
     /// Draws a new key from the operating system's randomness.
     ///
@@ -121,94 +68,39 @@ impl ClientKey {
     }
 
     fn draw(set: &CkksParameters, entropy: Entropy) -> Result<Self> {
-        let root = entropy.key_seed()?;
-        let streams = root.secrets();
-        let (dense, sparse) = distributions(set);
-        let mut stream = streams.stream(domain::SECRETS, 0);
-        let mut draw = || Secret::sample(dense, set.degree(), &mut stream);
-        let first = draw();
-        let host = HostRing::new(set);
-        let dense = match set.encapsulation() {
-            None => first,
-            Some(own) => {
-                let others = std::iter::repeat_with(draw).take(MOST_DRAWS);
-                let mut secrets = std::iter::once(first).chain(others);
-                let is_flat = |s: &Secret| flatness(&host, s.coefficients()) <= own.flatness();
-                secrets.find(is_flat).ok_or_else(|| Error::Unsupported {
-                    set: set.name().into(),
-                    why: format!(
-                        "none of {MOST_DRAWS} secrets was as flat as {}: take a larger flatness",
-                        own.flatness()
-                    ),
-                })?
-            }
-        };
-        let sparse = sparse.map(|sparse| {
-            Secret::sample(sparse, set.degree(), &mut streams.stream(domain::SECRETS, 1))
-        });
-        let invariant = invariant_distribution(set).map(|kind| {
-            Secret::sample(kind, set.degree(), &mut streams.stream(domain::SECRETS, 2))
-        });
+        let (root, host) = (entropy.key_seed()?, HostRing::new(set));
+        let secrets = Secrets::draw(&host, &root)?;
         let (id, limbs) = (root.name(), OnceLock::new());
-        Ok(Self { id, dense, sparse, invariant, entropy, host, limbs })
+        Ok(Self { id, secrets, entropy, host, limbs })
     }
 
-    fn assemble(
-        set: &CkksParameters,
-        id: KeyId,
-        dense: Secret,
-        (sparse, invariant): (Option<Secret>, Option<Secret>),
-        entropy: Entropy,
-    ) -> Self {
+    fn assemble(set: &CkksParameters, id: KeyId, secrets: Secrets) -> Self {
         let (host, limbs) = (HostRing::new(set), OnceLock::new());
-        Self { id, dense, sparse, invariant, entropy, host, limbs }
+        Self { id, secrets, entropy: Entropy::system(SetId::of(set)), host, limbs }
     }
 
-    /// Takes secrets that were made elsewhere: N coefficients of the dense one, and of the sparse
-    /// one where the set has a bootstrapping, with the N of that of the conjugation-invariant ring
-    /// behind it where the set has one. Equal secrets give keys of one [`KeyId`]. What is
-    /// refused is wiped.
+    /// Takes secrets that were made elsewhere: those that the set has, and no others. Equal secrets
+    /// give keys of one [`KeyId`]. What is refused is wiped.
+    ///
+    /// ```
+    /// # use girih_ckks::{CkksParameters, ClientKey, ClientSecrets};
+    /// # fn main() -> girih_ckks::Result<()> {
+    /// let set = CkksParameters::by_name("INSECURE_CKKS_D40_N10")?;
+    /// let dense: Vec<i8> = (0..1024).map(|i| [1, 0, -1][i % 3]).collect();
+    /// let sparse = (0..1024).map(|i| i8::from(i % 32 == 0)).collect();
+    /// let secrets = ClientSecrets { dense, sparse: Some(sparse), invariant: None };
+    /// let client = ClientKey::from_secrets(&set, secrets)?;
+    /// # assert_eq!(client.secret_coefficients().len(), 1024);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Malformed`] naming a wrong length, a missing or superfluous secret, or a secret
-    /// that its distribution cannot give.
-    pub fn from_secrets(
-        set: &CkksParameters,
-        dense: Vec<i8>,
-        sparse: Option<Vec<i8>>,
-    ) -> Result<Self> {
-        let (dense_kind, sparse_kind) = distributions(set);
-        let refuse = |name: &str, why: String| Error::Malformed {
-            what: "client key",
-            why: format!("the {name} secret {why}"),
-        };
-        // Whoever leaves early drops, and so wipes, what it did not come to.
-        let (dense, mut sparse) = (Zeroizing::new(dense), sparse.map(Zeroizing::new));
-        let take = |kind, secret: &mut Zeroizing<Vec<i8>>| {
-            Secret::checked(kind, set.degree(), std::mem::take(&mut **secret))
-        };
-        let dense = take(dense_kind, &mut { dense }).map_err(|why| refuse("dense", why))?;
-        check_flat(&HostRing::new(set), &dense).map_err(|why| refuse("dense", why))?;
-        let invariant = match (invariant_distribution(set), &mut sparse) {
-            (Some(kind), Some(both)) => {
-                let first = both.len().min(set.degree());
-                let mut own = Zeroizing::new(both.split_off(first));
-                Some(take(kind, &mut own).map_err(|why| refuse("conjugation-invariant", why))?)
-            }
-            _ => None,
-        };
-        let sparse = match (sparse_kind, &mut sparse) {
-            (Some(kind), Some(sparse)) => {
-                Some(take(kind, sparse).map_err(|why| refuse("sparse", why))?)
-            }
-            (None, None) => None,
-            (Some(_), None) => return Err(refuse("sparse", format!("is missing: {set} has one"))),
-            (None, Some(_)) => return Err(refuse("sparse", format!("is not one of {set}"))),
-        };
-        let parts = [&dense].into_iter().chain(&sparse).chain(&invariant).map(Secret::coefficients);
-        let id = KeyId::of_secrets(&parts.collect::<Vec<_>>());
-        let others = (sparse, invariant);
-        Ok(Self::assemble(set, id, dense, others, Entropy::system(SetId::of(set))))
+    /// [`Error::Malformed`] naming the secret that has a wrong length, is missing or one too many,
+    /// or that its distribution cannot give.
+    pub fn from_secrets(set: &CkksParameters, secrets: ClientSecrets) -> Result<Self> {
+        let secrets = Secrets::checked(set, secrets)?;
+        Ok(Self::assemble(set, secrets.id(), secrets))
     }
 
     /// The parameter set.
@@ -226,7 +118,7 @@ impl ClientKey {
     ///
     /// **They are the key itself**: they stay with its owner, and a copy must be wiped.
     pub fn secret_coefficients(&self) -> &[i8] {
-        self.dense.coefficients()
+        self.secrets.dense.coefficients()
     }
 
     pub(super) fn host(&self) -> &Arc<HostRing> {
@@ -244,9 +136,10 @@ impl ClientKey {
         }
         // Made before others are kept waiting: a thread of rayon that makes them may take up
         // another task which wants them.
-        let sparse = self.sparse.as_ref().map(Secret::coefficients);
-        let invariant = self.invariant.as_ref().map(Secret::coefficients);
-        let made = SecretLimbs::new(&self.host, self.dense.coefficients(), sparse, invariant);
+        let Secrets { dense, sparse, invariant } = &self.secrets;
+        let [sparse, invariant] =
+            [sparse, invariant].map(|other| other.as_ref().map(Secret::coefficients));
+        let made = SecretLimbs::new(&self.host, dense.coefficients(), sparse, invariant);
         self.limbs.get_or_init(|| made)
     }
 
@@ -461,9 +354,7 @@ impl ClientKey {
     /// # Errors
     /// [`Error::Malformed`] if it cannot be serialized.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
-        let (dense, sparse) = (self.dense.to_bytes(), self.sparse.as_ref().map(Secret::to_bytes));
-        let invariant = self.invariant.as_ref().map(Secret::to_bytes);
-        let others = both(sparse.as_ref().map(|s| &s[..]), invariant.as_ref().map(|s| &s[..]));
+        let (dense, others) = (self.secrets.dense.to_bytes(), self.secrets.others());
         let payload = (Bytes(&dense), others.as_ref().map(|others| Bytes(others)));
         let room = 3 * self.set().degree();
         let bytes = encode(wire::CLIENT_KEY, self.set(), Some(self.id), room, &payload)?;
@@ -489,38 +380,11 @@ impl ClientKey {
     }
 
     fn read(opened: Opened<'_, CkksParameters>) -> Result<Self> {
-        let what = "client key";
         opened.check_payload(3 * opened.set.degree())?;
         let id = opened.named_key()?;
-        let (set, (dense, sparse)): (_, (&[u8], Option<&[u8]>)) = opened.payload()?;
-        let (dense_kind, sparse_kind) = distributions(&set);
-        let refuse = |name: &str, why: String| Error::Malformed {
-            what,
-            why: format!("the {name} secret {why}"),
-        };
-        let dense = Secret::from_bytes(dense_kind, set.degree(), dense)
-            .map_err(|why| refuse("dense", why))?;
-        check_flat(&HostRing::new(&set), &dense).map_err(|why| refuse("dense", why))?;
-        let kind = invariant_distribution(&set);
-        let (sparse, invariant) = match (kind, sparse) {
-            (Some(kind), Some(bytes)) => {
-                let (sparse, own) = bytes.split_at(bytes.len() / 2);
-                let own = Secret::from_bytes(kind, set.degree(), own)
-                    .map_err(|why| refuse("conjugation-invariant", why))?;
-                (Some(sparse), Some(own))
-            }
-            _ => (sparse, None),
-        };
-        let sparse = match (sparse_kind, sparse) {
-            (Some(kind), Some(bytes)) => Some(
-                Secret::from_bytes(kind, set.degree(), bytes)
-                    .map_err(|why| refuse("sparse", why))?,
-            ),
-            (None, None) => None,
-            _ => return error::malformed(what, format!("its secrets are not those of {set}")),
-        };
-        let others = (sparse, invariant);
-        Ok(Self::assemble(&set, id, dense, others, Entropy::system(SetId::of(&set))))
+        let (set, (dense, others)): (_, (&[u8], Option<&[u8]>)) = opened.payload()?;
+        let secrets = Secrets::read(&set, dense, others)?;
+        Ok(Self::assemble(&set, id, secrets))
     }
 }
 

@@ -237,6 +237,17 @@ fn check_rows(
     assert!((rms(all.into_iter()) - ERROR_DEVIATION).abs() < few, "{kind}");
 }
 
+/// A key of these secrets.
+fn client_of(
+    set: &CkksParameters,
+    dense: &[i8],
+    sparse: Option<&[i8]>,
+    invariant: Option<&[i8]>,
+) -> Result<ClientKey> {
+    let [sparse, invariant] = [sparse, invariant].map(|other| other.map(<[i8]>::to_vec));
+    ClientKey::from_secrets(set, ClientSecrets { dense: dense.to_vec(), sparse, invariant })
+}
+
 /// A ternary secret, and one of weight 32.
 fn secrets() -> (Vec<i8>, Vec<i8>) {
     let dense = values(1024).into_iter().map(|z| (z.re * 1.5).round() as i8).take(1024);
@@ -247,8 +258,7 @@ fn secrets() -> (Vec<i8>, Vec<i8>) {
 fn every_row_of_every_key_hides_what_it_should() {
     let set = toy();
     let (dense, sparse) = secrets();
-    let client =
-        ClientKey::from_secrets(&set, dense.clone(), Some(sparse.clone())).expect("valid secrets");
+    let client = client_of(&set, &dense, Some(&sparse), None).expect("valid secrets");
     let kinds = [
         KeyKind::Multiplication,
         KeyKind::DenseToSparse,
@@ -274,8 +284,7 @@ fn keys_of_the_first_transform_hide_diagonals_times_the_sparse_secret() {
     let shape = crate::program::ChainShape::from(&set);
     let chain = crate::program::Chain::new(shape).expect("a chain");
     let (dense, sparse) = secrets();
-    let client =
-        ClientKey::from_secrets(&set, dense.clone(), Some(sparse.clone())).expect("valid secrets");
+    let client = client_of(&set, &dense, Some(&sparse), None).expect("valid secrets");
     for (slots, traced) in [(512, 1), (64, 8), (4, 32)] {
         let first = FirstFactor::new(&chain, slots, client.host().encoder()).expect("it has one");
         assert_eq!((first.rows().len(), first.traced()), (32, traced));
@@ -640,12 +649,17 @@ fn wrong_inputs_are_named() {
     b[5] = u32::MAX;
     let text = Ciphertext::from_parts(good.header(), b, good.a().to_vec());
     assert!(text.expect_err("not canonical").to_string().contains("word 5 of the limb"));
-    let lengths = ClientKey::from_secrets(&set, vec![0; 5], Some(vec![0; 1024]));
-    assert!(lengths.expect_err("too short").to_string().contains("the dense secret"));
-    let weight = ClientKey::from_secrets(&set, vec![0; 1024], Some(vec![0; 1024]));
-    assert!(weight.expect_err("weight 0").to_string().contains("the sparse secret"));
-    let missing = ClientKey::from_secrets(&set, vec![0; 1024], None);
-    assert!(missing.expect_err("missing").to_string().contains("is missing"));
+    let (zero, plain) = (&[0; 1024][..], self::set("CKKS_N14_D40"));
+    for (set, dense, sparse, invariant, words) in [
+        (&set, &zero[..5], Some(zero), None, "the dense secret has 5 coefficients"),
+        (&set, zero, Some(zero), None, "the sparse secret"),
+        (&set, zero, None, None, "the sparse secret is missing: "),
+        (&set, zero, Some(&secrets().1[..]), Some(zero), "the conjugation-invariant secret is one"),
+        (&plain, &[0; 1 << 14][..], Some(zero), None, "the sparse secret is one too many: "),
+    ] {
+        let refused = client_of(set, dense, sparse, invariant).expect_err("must be refused");
+        assert!(refused.to_string().contains(words), "{refused}");
+    }
 }
 
 #[test]
@@ -819,7 +833,7 @@ fn secrets_can_be_had_and_ciphertexts_say_their_size() {
     let set = toy();
     let dense: Vec<i8> = (0..1024).map(|i| [1, 0, -1][i % 3]).collect();
     let sparse: Vec<i8> = (0..1024).map(|i| i8::from(i % 32 == 0)).collect();
-    let client = ClientKey::from_secrets(&set, dense.clone(), Some(sparse)).expect("valid secrets");
+    let client = client_of(&set, &dense, Some(&sparse), None).expect("valid secrets");
     assert_eq!(client.secret_coefficients(), dense);
     let ciphertext = client.encrypt_at(&values(8), 2).expect("it encrypts");
     assert_eq!(ciphertext.bytes(), 4 * 2 * 1024 * set.chain().base(2).len());

@@ -164,8 +164,7 @@ impl Chain {
             products: Mutex::default(),
             in_invariant: InInvariant::None,
         };
-        let both = usual.ring.invariant_from < usual.ring.primes.len();
-        let in_invariant = match both {
+        let in_invariant = match usual.ring.has_invariant() {
             true => InInvariant::Other(Arc::new(usual.over_invariant())),
             false => InInvariant::None,
         };

@@ -212,3 +212,22 @@ impl Products {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is asked for ahead is the row that the first word is read from.
+    #[test]
+    fn a_view_begins_in_the_row_of_its_first_word() {
+        let layout = Layout { rows: 8, row_len: 4 };
+        for (view, log2_run) in View::ALL.into_iter().flat_map(|view| [(view, 0), (view, 1)]) {
+            let load = RowLoad { limb: 0, log2_run, half: false, moved: Moved::View(view) };
+            for r in 0..layout.rows {
+                let first = load.first_word(layout, r) << log2_run;
+                let from = view.source(5, r * layout.row_len);
+                assert!(first.is_multiple_of(4) && (first..first + 4).contains(&from), "{view:?}");
+            }
+        }
+    }
+}

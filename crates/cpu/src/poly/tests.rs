@@ -2,11 +2,12 @@ use std::sync::Arc;
 
 use girih_backend::poly::random::{RandomProgram, random_program_over};
 use girih_backend::poly::schedule::{
-    Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source, Store,
+    ColumnSum, ColumnTerm, ColumnTile, Form, Launch, Limb, Load, RowSum, RowTerm, RowTile, Source,
+    Store,
 };
 use girih_backend::poly::{
     Basis, Bindings, HostPolynomials, Interpreted, Loader, Place, PolyDevice, PolyPlan,
-    ResidentShape, RingShape, Schedule, interpret, lower, random,
+    ResidentShape, RingShape, Schedule, View, interpret, lower, random,
 };
 use girih_backend::{BackendError, NoProgress, Result};
 use girih_ring::fft::Simd;
@@ -153,6 +154,58 @@ fn launches_that_would_race_are_refused() {
     refused(device.prepare(&schedule(Vec::new()), &[7]), "no resident polynomial 7");
     let bound = vec![copy(OUTPUT, INPUT)];
     refused(device.prepare(&schedule(vec![Launch::Rows(bound)]), &[]), "cannot be written");
+}
+
+#[test]
+fn rows_and_columns_load_and_store_what_they_can() {
+    let ring = random::both_rings(4);
+    let device = CpuPoly::new(ring.clone(), Simd::detect(), 2).expect("a ring in order");
+    let arena = Limb::Arena(0);
+    let of = |form, automorphism, from| Load { from, form, automorphism };
+    let row = |load: Load, form, automorphism| {
+        let term = RowTerm { factor: [1, 1], a: Some(Source::Slot(0)), b: None };
+        let stores = vec![Store { to: OUTPUT, form, automorphism }];
+        RowTile { prime: 0, loads: vec![load], sums: vec![RowSum { terms: vec![term], stores }] }
+    };
+    let plain = |load| row(load, Form::Evaluations, 1);
+    let half = of(Form::Half, 1, arena);
+    for (load, words) in [
+        (of(Form::Coefficients, 1, INPUT), "rows cannot load coefficients"),
+        (of(Form::Half, 1, INPUT), "is never half transformed"),
+        (of(Form::Half, 3, arena), "an automorphism of what is half transformed"),
+        (of(Form::Half, View::Restricted.code(), arena), "an automorphism of what is half"),
+    ] {
+        let rows = schedule(vec![Launch::Rows(vec![plain(load)])]);
+        refused(device.prepare(&rows, &[]), words);
+    }
+    for (tile, words) in [
+        (plain(half), "a load that is half transformed"),
+        (row(load(INPUT), Form::Half, 1), "words are stored as they are"),
+        (row(load(INPUT), Form::Evaluations, View::Lifted.code()), "words are stored as they are"),
+    ] {
+        refused(device.prepare(&schedule(vec![Launch::Pointwise(vec![tile])]), &[]), words);
+    }
+    // A sum of the last slot, modulo `prime`.
+    let columns = |loads: Vec<(u16, Load)>, prime| {
+        let slot = loads.len() as u16 - 1;
+        let terms = vec![ColumnTerm::Scaled { factor: 1, slot }];
+        let stores = vec![Store { to: OUTPUT, form: Form::Coefficients, automorphism: 1 }];
+        let sums = vec![ColumnSum { prime, terms, stores }];
+        let tile = ColumnTile { loads, conversions: Vec::new(), sums };
+        schedule(vec![Launch::Columns(vec![tile])])
+    };
+    let (coefficients, first) = (of(Form::Coefficients, 1, INPUT), ring.invariant_from as u16);
+    for prime in [0, first] {
+        assert!(device.prepare(&columns(vec![(prime, coefficients)], prime), &[]).is_ok());
+        let both = vec![(first - prime, half), (prime, coefficients)];
+        refused(device.prepare(&columns(both, prime), &[]), "primes of both rings");
+        let bound = columns(vec![(prime, of(Form::Half, 1, INPUT))], prime);
+        refused(device.prepare(&bound, &[]), "cannot be loaded as Half");
+        for load in [load(INPUT), of(Form::Half, View::Lifted.code(), arena)] {
+            let moved = columns(vec![(prime, load)], prime);
+            refused(device.prepare(&moved, &[]), "neither evaluations nor their images");
+        }
+    }
 }
 
 #[test]

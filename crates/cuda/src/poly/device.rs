@@ -12,7 +12,7 @@ use crate::poly::limbs::{Place, Places, Resident, ResidentPlace};
 use crate::poly::memory::{Block, Memory};
 use crate::poly::routine::general_launches;
 use crate::poly::tables::RingTables;
-use crate::poly::{LEAST_LOG2_DEGREE, PROGRAMS, has_invariant};
+use crate::poly::{LEAST_LOG2_DEGREE, PROGRAMS};
 use crate::runtime::bytes::{bytes_of, bytes_of_mut};
 use crate::runtime::machine::{Graph, Kernel, Machine, Queue};
 use girih_backend::poly::schedule::{Limb, Schedule};
@@ -109,7 +109,7 @@ impl CudaPoly {
         let background = Background::new(kernels.clone());
         if knobs.specialise != Specialise::Now {
             // Keys are loaded meanwhile.
-            let launches = general_launches(ring.log2_degree, has_invariant(&ring));
+            let launches = general_launches(ring.log2_degree, ring.has_invariant());
             background.push(Arc::new(Order::at_once(launches)))?;
         }
         let state = Mutex::new(state);

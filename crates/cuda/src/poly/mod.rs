@@ -66,22 +66,16 @@ pub(crate) mod source;
 pub(crate) mod tables;
 
 pub use knobs::PolyKnobs;
-pub use routine::{general_sources, kernel_sources};
+pub use routine::{general_kernel_sources_for_tests, general_sources, kernel_sources};
 pub use row_layout::plan;
 
 use crate::runtime::machine::Queue;
-use girih_backend::poly::RingShape;
 
 /// The number of the family.
 const FAMILY: u8 = 1;
 
 /// Everything of this family runs in one queue, in the order in which it is called.
 pub(crate) const PROGRAMS: Queue = Queue::new(FAMILY, 0, "programs", 0);
-
-/// Whether a ring has primes of the conjugation-invariant ring.
-pub(crate) fn has_invariant(ring: &RingShape) -> bool {
-    ring.invariant_from < ring.primes.len()
-}
 
 /// log2 of the smallest degree.
 pub(crate) const LEAST_LOG2_DEGREE: u32 = 3;

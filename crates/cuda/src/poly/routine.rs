@@ -4,7 +4,7 @@ use crate::poly::column_factors::ColumnFactors;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::ReadyLaunch;
 use crate::poly::limbs::{Places, ResidentPlace};
-use crate::poly::{columns, has_invariant, masks, pointwise, rows};
+use crate::poly::{columns, masks, pointwise, rows};
 use crate::runtime::source::Source;
 use girih_backend::poly::schedule::{Launch, Schedule};
 use girih_backend::poly::{ResidentShape, RingShape};
@@ -58,12 +58,42 @@ pub(crate) fn general_launches(log2_degree: u32, both_rings: bool) -> Vec<ReadyL
     columns.chain([rows::general_launch(log2_degree, both_rings)]).collect()
 }
 
-/// The kernels that any program in the usual ring of a degree can run with, and what loads its
-/// keys.
-pub fn general_sources(log2_degree: u32) -> Vec<(Source, usize)> {
-    let launches = general_launches(log2_degree, false).into_iter();
+/// The kernels that nearly every program of a degree can run with, and what loads its keys: in the
+/// usual ring, or in one with primes of both kinds ([`RingShape::has_invariant`]).
+pub fn general_sources(log2_degree: u32, both_rings: bool) -> Vec<(Source, usize)> {
+    let launches = general_launches(log2_degree, both_rings).into_iter();
     let general = launches.map(|l| (l.text.source(), l.shared_bytes));
     general.chain([(masks::source(log2_degree), masks::size(1).shared_bytes)]).collect()
+}
+
+/// The launches of a schedule whose residents lie nowhere.
+fn of_tier(
+    ring: &RingShape,
+    limits: &DeviceLimits,
+    schedule: &Schedule,
+    residents: &[ResidentShape],
+    tier: Tier,
+) -> Result<Vec<ReadyLaunch>, BackendError> {
+    let bound =
+        residents.iter().map(|r| ResidentPlace { address: 0, log2_run: r.log2_run }).collect();
+    let places = Places::new(ring.log2_degree, schedule, bound);
+    let places = (&places, &ColumnFactors::new(ring)?);
+    ready(ring, limits, &PolyKnobs::default(), places, schedule, tier)
+}
+
+/// The kernels that a schedule runs by until those of its own are compiled.
+///
+/// # Errors
+/// As [`kernel_sources`].
+#[doc(hidden)]
+pub fn general_kernel_sources_for_tests(
+    ring: &RingShape,
+    limits: &DeviceLimits,
+    schedule: &Schedule,
+    residents: &[ResidentShape],
+) -> Result<Vec<Source>, BackendError> {
+    let general = of_tier(ring, limits, schedule, residents, Tier::General)?;
+    Ok(general.into_iter().map(|l| l.text.source()).collect())
 }
 
 /// The kernels that a schedule needs on a device with these limits, and those that serve any
@@ -77,14 +107,9 @@ pub fn kernel_sources(
     schedule: &Schedule,
     residents: &[ResidentShape],
 ) -> Result<Vec<(Source, usize)>, BackendError> {
-    let bound =
-        residents.iter().map(|r| ResidentPlace { address: 0, log2_run: r.log2_run }).collect();
-    let places = Places::new(ring.log2_degree, schedule, bound);
     let mut seen = BTreeSet::new();
-    let factors = ColumnFactors::new(ring)?;
-    let places = (&places, &factors);
-    let own = ready(ring, limits, &PolyKnobs::default(), places, schedule, Tier::Own)?;
-    let launches = own.into_iter().chain(general_launches(ring.log2_degree, has_invariant(ring)));
+    let own = of_tier(ring, limits, schedule, residents, Tier::Own)?;
+    let launches = own.into_iter().chain(general_launches(ring.log2_degree, ring.has_invariant()));
     let sources = launches.map(|l| (l.text.source(), l.shared_bytes));
     let new = sources.filter(|(s, _)| seen.insert((s.file.name, s.constants.clone())));
     // What expands the keys among the residents.

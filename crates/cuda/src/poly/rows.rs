@@ -3,7 +3,6 @@
 use crate::poly::arguments::{
     HAS_STEPS, IS_ALONE, IS_WIDE, LOG2_FLAGS, MOST_SHAPES, RowsArguments, ShapeNumbers, ShapePlace,
 };
-use crate::poly::has_invariant;
 use crate::poly::knobs::PolyKnobs;
 use crate::poly::launch::{Arguments, ReadyLaunch};
 use crate::poly::limbs::Places;
@@ -70,7 +69,7 @@ pub(crate) fn general(
     while !lists.is_empty() {
         let rest = lists.split_off(lists.len().min(MOST_SHAPES));
         let team = TeamPlan::general(&lists, ring.log2_degree);
-        let any = Some(has_invariant(ring));
+        let any = Some(ring.has_invariant());
         launches.push(ready_launch(ring, knobs, places, &lists, &team, any));
         lists = rest;
     }

@@ -90,6 +90,17 @@ fn views_are_those_of_the_ring_that_holds_both() {
         ],
     )
     .unwrap();
+    for (view, prime, slot) in
+        [(View::Lifted, 1, 0), (View::LiftedConjugate, 1, 1), (View::Restricted, 0, 2)]
+    {
+        let mut point = vec![0; n];
+        residents.limb(slot, 0, &mut point);
+        assert_eq!(ring.points(prime, view), point, "{view:?}");
+        if view == View::Restricted {
+            point.iter_mut().for_each(|y| *y = modulus.neg(*y));
+            assert_eq!(ring.points(prime, View::RestrictedMinus), point);
+        }
+    }
     let mut builder = ProgramBuilder::new(ring.clone());
     let [u, v] = [(), ()].map(|()| builder.input(x.clone(), Domain::Coefficients).unwrap());
     let w = builder.input(y.clone(), Domain::Coefficients).unwrap();
@@ -146,7 +157,15 @@ fn both_conversions_are_those_of_the_ring() {
         let x = builder.input(from.clone(), Domain::Coefficients).unwrap();
         let y = builder.convert(x, to.clone(), corrected).unwrap();
         builder.output(y);
-        let input = polynomial(&ring, &from, 7);
+        let mut input = polynomial(&ring, &from, 7);
+        // The last summands that count as positive, and the first that count as negative.
+        for (i, limb) in input.chunks_exact_mut(ring.degree()).enumerate() {
+            let d = ring.primes[i];
+            let others = (0..3).filter(|&j| j != i).map(|j| ring.primes[j].value() % d.value());
+            let product = others.fold(1, |all, other| d.mul(all, other));
+            let half = (d.value() - 1) / 2;
+            (limb[0], limb[1]) = (d.mul(half, product), d.mul(half + 1, product));
+        }
         let program = builder.finish();
         let out =
             interpret(&program, &HostPolynomials::default(), std::slice::from_ref(&input), &[])
@@ -209,6 +228,7 @@ fn refusals_name_what_is_wrong() {
     let a = builder.input(basis.clone(), Domain::Evaluations).unwrap();
     builder.output(a);
     let program = builder.finish();
+    assert_eq!([0, program.ops().len()].map(|at| program.value(at)), [Some(a), None]);
     let none = HostPolynomials::default();
     let refuse =
         |inputs: &[Vec<u32>]| interpret(&program, &none, inputs, &[]).unwrap_err().to_string();
@@ -220,4 +240,24 @@ fn refusals_name_what_is_wrong() {
     let extra = HostPolynomials::new(&ring, vec![(shape, vec![0; 8])]).unwrap();
     let why = interpret(&program, &extra, &[vec![0; 8]], &[]).unwrap_err().to_string();
     assert!(why.contains("1 polynomials for a program that reads 0"), "{why}");
+}
+
+/// X^(N/2) has the values that it is multiplied by.
+#[test]
+fn the_imaginary_unit_is_a_power_of_x() {
+    let ring = ring(4);
+    let n = ring.degree();
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let basis = ring.basis(0..ring.primes.len());
+    let x = builder.input(basis.clone(), Domain::Coefficients).unwrap();
+    let values = builder.transform(x, Domain::Evaluations);
+    builder.output(values);
+    let power: Vec<u32> = (0..basis.len() * n).map(|j| u32::from(j % n == n / 2)).collect();
+    let program = builder.finish();
+    let out = interpret(&program, &HostPolynomials::default(), &[power], &[]).unwrap();
+    for (&prime, values) in basis.primes().iter().zip(out.outputs[0].chunks_exact(n)) {
+        let [low, high] = ring.imaginary_unit(prime);
+        assert!(values[..n / 2].iter().all(|&value| value == low));
+        assert!(values[n / 2..].iter().all(|&value| value == high));
+    }
 }

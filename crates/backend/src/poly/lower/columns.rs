@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::graph::{Graph, Id, Node, Ref};
 use super::place::Placed;
-use crate::poly::PolyPlan;
 use crate::poly::schedule::{
     ColumnSum, ColumnTerm, ColumnTile, Conversion, Form, Launch, Load, Store,
 };
+use crate::poly::{PolyPlan, RingShape};
 
 /// Outputs of a tile below which none is divided for the sake of more tiles.
 const LEAST_OUTPUTS: usize = 8;
@@ -17,7 +17,7 @@ pub(super) fn launch(
     graph: &Graph,
     placed: &Placed,
     plan: &PolyPlan,
-    (level, invariant_from): (u32, usize),
+    (level, ring): (u32, &RingShape),
     nodes: &[Id],
 ) -> Launch {
     let phase = Phase { graph, placed, level };
@@ -31,7 +31,7 @@ pub(super) fn launch(
         let conversions = phase.conversions(id);
         let depth = conversions.iter().map(|&c| phase.depth(c)).max().unwrap_or(0);
         let all = phase.all_conversions(conversions);
-        let invariant = usize::from(graph.prime(id)) >= invariant_from;
+        let invariant = ring.is_invariant(graph.prime(id));
         groups.entry((std::cmp::Reverse(depth), all, invariant)).or_default().push(id);
     }
     // What a launch with few groups divides each into, so that there are tiles enough.

@@ -67,7 +67,7 @@ pub fn lower(program: &Program, plan: &PolyPlan, keep: &[Value]) -> Result<Sched
             schedule.launches.push(rows::launch(&graph, &placed, plan, level, rows));
         }
         if columns.iter().any(|&id| stores(&placed, id, level + 1)) {
-            let at = (level + 1, program.ring().invariant_from);
+            let at = (level + 1, &**program.ring());
             schedule.launches.push(columns::launch(&graph, &placed, plan, at, columns));
         }
     }

@@ -28,7 +28,7 @@ pub struct RingShape {
 impl serde::Serialize for RingShape {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let both = self.invariant_from < self.primes.len();
+        let both = self.has_invariant();
         let mut fields = serializer.serialize_struct("RingShape", 2 + usize::from(both))?;
         fields.serialize_field("log2_degree", &self.log2_degree)?;
         let primes: Vec<u32> = self.primes.iter().map(|p| p.value()).collect();
@@ -44,6 +44,11 @@ impl RingShape {
     /// The ring of degree 2^`log2_degree` with these primes, none of the conjugation-invariant one.
     pub fn new(log2_degree: u32, primes: Vec<Modulus>) -> Self {
         Self { log2_degree, invariant_from: primes.len(), primes }
+    }
+
+    /// Whether any of its primes are of the conjugation-invariant ring.
+    pub fn has_invariant(&self) -> bool {
+        self.invariant_from < self.primes.len()
     }
 
     /// Whether limbs modulo prime number `prime` are of the conjugation-invariant ring.
@@ -177,5 +182,30 @@ impl Basis {
     /// The primes that `other` has not.
     pub fn difference(&self, other: &Self) -> Self {
         Self::new(self.0.iter().copied().filter(|&p| !other.contains(p)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plans that were measured for the usual ring are found under the same key as before.
+    #[test]
+    fn rings_are_told_apart_by_where_the_second_begins() {
+        let primes: Vec<Modulus> = [998244353, 30539777].map(|p| Modulus::new(p).unwrap()).into();
+        let usual = RingShape::new(4, primes);
+        let both = RingShape { invariant_from: 1, ..usual.clone() };
+        let text = |ring: &RingShape| serde_json::to_string(ring).unwrap();
+        let key = r#"{"log2_degree":4,"primes":[998244353,30539777]"#;
+        assert_eq!(text(&usual), format!("{key}}}"));
+        assert_eq!(text(&both), format!(r#"{key},"invariant_from":1}}"#));
+        assert!(both.has_invariant() && !usual.has_invariant());
+        assert_eq!([0, 1].map(|prime| both.is_invariant(prime)), [false, true]);
+    }
+
+    #[test]
+    fn a_basis_holds_all_of_another_or_not() {
+        let (small, large) = (Basis::new([1, 3]), Basis::new([1, 2, 3]));
+        assert!(large.contains_all(&small) && !small.contains_all(&large));
     }
 }

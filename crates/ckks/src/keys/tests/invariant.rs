@@ -1,6 +1,7 @@
 //! Keys of the conjugation-invariant ring, and of the ways there and back: all looked at in the
 //! ring of degree 2N, of which both rings are parts.
 
+use super::secrets::Secrets;
 use super::*;
 use girih_ring::{NttTable, bit_reverse};
 
@@ -22,8 +23,7 @@ fn three_secrets(set: &CkksParameters) -> [Vec<i8>; 3] {
 }
 
 fn client_of(set: &CkksParameters, [dense, sparse, invariant]: &[Vec<i8>; 3]) -> ClientKey {
-    let others = [&sparse[..], invariant].concat();
-    ClientKey::from_secrets(set, dense.clone(), Some(others)).expect("valid secrets")
+    super::client_of(set, dense, Some(sparse), Some(invariant)).expect("valid secrets")
 }
 
 /// The exponent of psi, of order 4N, of the point that word j of a row stands for, in half h of
@@ -241,19 +241,33 @@ fn the_third_secret_belongs_to_sets_that_use_it() {
     let secrets = |bytes: &[u8], count: usize| bytes[bytes.len() - 16 - count * 1024..].to_vec();
     assert_eq!(drawn.secret_coefficients().len(), 1024);
     assert_ne!(secrets(&short, 1)[..1024], secrets(&drawn_bytes, 1)[..1024]);
-    let refused = |others: Option<Vec<i8>>| {
-        let made = ClientKey::from_secrets(&set, dense.clone(), others);
-        made.expect_err("must be refused").to_string()
-    };
-    assert!(refused(None).contains("the sparse secret is missing"));
-    let text = refused(Some(sparse.clone()));
-    assert!(text.contains("conjugation-invariant") && text.contains("1024 are needed"), "{text}");
-    let text = refused(Some([&sparse[..], &sparse].concat()));
-    assert!(text.contains("conjugation-invariant"), "{text}");
-    let text = refused(Some([&sparse[..], &invariant, &[0]].concat()));
-    assert!(text.contains("1025"), "{text}");
-    let both = [&sparse[..], &invariant].concat();
-    assert!(ClientKey::from_secrets(&plain, dense.clone(), Some(both)).is_err());
+    let long = [&invariant[..], &[0]].concat();
+    let (some_sparse, some_invariant) = (Some(&sparse[..]), Some(&invariant[..]));
+    let third = "the conjugation-invariant secret";
+    for (set, sparse, invariant, words) in [
+        (&set, None, some_invariant, "the sparse secret is missing: ".into()),
+        (&set, some_sparse, None, format!("{third} is missing: ")),
+        (&plain, some_sparse, some_invariant, format!("{third} is one too many: ")),
+        (&set, some_sparse, Some(&long[..]), format!("{third} has 1025 coefficients, 1024 are")),
+        // Each in the other's place.
+        (&set, some_sparse, some_sparse, third.into()),
+        (&set, some_invariant, some_sparse, "the sparse secret".into()),
+    ] {
+        let refused =
+            super::client_of(set, &dense, sparse, invariant).expect_err("must be refused");
+        assert!(refused.to_string().contains(&words), "{refused}");
+    }
+    // Bytes that end within the third secret, or say that there is none.
+    let parts = own.secrets.others().expect("two");
+    for (others, words) in [
+        (Some(&parts[..1536]), format!("{third} has 512 coefficients, 1024 are needed")),
+        (Some(&parts[..512]), "the sparse secret has 512 coefficients, 1024 are needed".into()),
+        (None, "the sparse secret is missing: ".into()),
+    ] {
+        let read = Secrets::read(&set, &own.secrets.dense.to_bytes(), others);
+        let refused = read.err().expect("must be refused").to_string();
+        assert!(refused.contains(&words), "{refused}");
+    }
     for kind in KINDS {
         let made = EvaluationKeys::generate(&client(&plain), [kind], &NoProgress);
         let text = made.expect_err("must be refused").to_string();
