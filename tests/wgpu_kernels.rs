@@ -62,7 +62,7 @@ fn every_kernel_translates_and_keeps_to_its_plan() {
         let name = format!(
             "{} {} {} traced {}",
             variant.set,
-            variant.kernel.name(),
+            variant.kernel.label(),
             variant.profile,
             variant.traced
         );
@@ -174,7 +174,7 @@ fn every_set_keeps_to_the_limits_of_small_gpus() {
             for kernel in Kernel::of(&plan) {
                 let (threads, bytes) =
                     (kernel.workgroup_threads(&plan), kernel.workgroup_bytes(&plan));
-                let name = format!("{} {}: {threads}, {bytes}", set.name(), kernel.name());
+                let name = format!("{} {}: {threads}, {bytes}", set.name(), kernel.label());
                 assert!(threads <= 128 && bytes <= (kibibytes << 10) as usize, "{name}");
             }
         }

@@ -63,7 +63,7 @@ inline fn initialise_item(b, j) {
     }
 }
 
-#if TORUS
+#if SECOND
 // Writes the extracted ciphertexts, one or two, each of the coefficient w it is of: a' =
 // (a_w, .., a_0, -a_(N-1), .., -a_(w+1)) of each mask polynomial; b' = coefficient w plus the
 // output offset.
@@ -104,6 +104,9 @@ inline fn extract_body(b, j) {
 // Writes the extracted ciphertext: a' = (a_0, -a_(N-1), .., -a_1) of each mask polynomial; b' =
 // constant term plus the output offset.
 inline fn sample_extract() {
+#if TORUS
+    let extracts = Extracts(job.output, job.offset_0, job.offset_1);
+#end
     for c in 0..GLWE_DIMENSION, j in 0..ITEMS: extract_mask(c, j);
     if (t == 0u) {
         for b in 0..PACKING: extract_body(b);

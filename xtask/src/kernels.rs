@@ -181,7 +181,7 @@ fn wgsl(sets: &[ParameterSet], vendor: Vendor) -> Result<bool> {
                 Err(error) => return Err(error.into()),
             };
         for variant in variants {
-            let kernel = if variant.few { "  for few" } else { variant.kernel.name() };
+            let kernel = if variant.few { "  for few" } else { variant.kernel.label() };
             let profile = variant.profile.to_string();
             match variant.check() {
                 Ok(_) if variant.traced => {}

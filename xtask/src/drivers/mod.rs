@@ -177,7 +177,7 @@ fn kernels(
     for set in sets {
         let named = [(set.name().to_owned(), set.shape().clone())];
         for variant in as_on_cards(&named, vendor, request)? {
-            let name = variant.kernel.name();
+            let name = variant.kernel.label();
             all.push(Kernel {
                 set: variant.set.clone(),
                 name: if variant.few { format!("{name}, few") } else { name.to_owned() },

@@ -260,7 +260,7 @@ impl BootstrapDevice for WgpuEngine {
                 steps: self.loaded.plan.shape.steps(),
                 trace_step: NO_STEP,
             };
-            self.loaded.push_bootstrap(&mut script, &pass);
+            self.loaded.push_bootstrap(&mut script, &pass)?;
             script.submit(&self.loaded.gpu, &mut state.scripts, "bootstrap")?;
         }
         Ok(())

@@ -88,7 +88,7 @@ pub fn kernel_variants(
             let tables = Tables::new(&plan);
             let few = plan.few_plan().map(|few| (Kernel::BlindRotate, few, true));
             for (kernel, plan, few) in
-                Kernel::of(&plan).map(|kernel| (kernel, plan.clone(), false)).into_iter().chain(few)
+                Kernel::of(&plan).into_iter().map(|kernel| (kernel, plan.clone(), false)).chain(few)
             {
                 for traced in [false, true] {
                     // Neither profile nor trace changes a kernel without modular

@@ -15,6 +15,8 @@ pub(crate) struct Kernels {
     pub blind_rotate: Pipeline,
     /// The variant for few ciphertexts, and up to how many it is taken.
     pub few: Option<(Pipeline, usize)>,
+    /// The variant for second results, compiled for the first batch that has one.
+    second: OnceLock<Pipeline>,
     pub key_switch: Pipeline,
     pub key_switch_finish: Pipeline,
 }
@@ -38,7 +40,9 @@ fn bindings(kernel: Kernel) -> &'static [Binding] {
     use Binding::{Read, ReadWrite, Uniform};
     match kernel {
         Kernel::Combine => &[Uniform, Read, Read, ReadWrite],
-        Kernel::BlindRotate => &[Uniform, Read, Read, Read, Read, Read, ReadWrite, ReadWrite],
+        Kernel::BlindRotate | Kernel::BlindRotateSecond => {
+            &[Uniform, Read, Read, Read, Read, Read, ReadWrite, ReadWrite]
+        }
         Kernel::KeySwitch => &[Uniform, Read, ReadWrite, Read, ReadWrite, Read],
         Kernel::KeySwitchFinish => &[Uniform, Read, ReadWrite, Read, ReadWrite],
         Kernel::KeySwitchTorus => &[Uniform, Read, Read, ReadWrite, Read],
@@ -98,8 +102,29 @@ impl Loaded {
         Ok(Kernels {
             blind_rotate: pipeline(Kernel::BlindRotate)?,
             few: None,
+            second: OnceLock::new(),
             key_switch: pipeline(plan.key_switch_kernel())?,
             key_switch_finish: pipeline(plan.key_switch_finish_kernel())?,
+        })
+    }
+
+    /// What rotates the ciphertexts of `jobs`.
+    pub fn rotation<'a>(
+        &'a self,
+        kernels: &'a Kernels,
+        jobs: &[BootstrapJob],
+    ) -> Result<&'a Pipeline> {
+        if jobs.iter().any(|job| job.second.is_some()) {
+            if let Some(second) = kernels.second.get() {
+                return Ok(second);
+            }
+            let kernel = Kernel::BlindRotateSecond;
+            let second = Self::pipeline(&self.gpu, kernel, &self.plan, &self.constant, false)?;
+            return Ok(kernels.second.get_or_init(|| second));
+        }
+        Ok(match &kernels.few {
+            Some((few, most)) if jobs.len() <= *most => few,
+            _ => &kernels.blind_rotate,
         })
     }
 

@@ -167,7 +167,11 @@ impl Loaded {
     }
 
     /// Adds the dispatches of one chunk.
-    pub(crate) fn push_bootstrap<'a>(&'a self, script: &mut Script<'a>, pass: &Pass<'a>) {
+    pub(crate) fn push_bootstrap<'a>(
+        &'a self,
+        script: &mut Script<'a>,
+        pass: &Pass<'a>,
+    ) -> Result<()> {
         let (work, whole) = (pass.work, pass.store.whole());
         let torus = self.plan.shape.is_torus();
         if whole.is_none() || torus {
@@ -200,15 +204,12 @@ impl Loaded {
         if torus {
             self.push_key_switch_torus(script, pass, base);
         }
-        let kernel = match &pass.kernels.few {
-            Some((few, most)) if pass.jobs.len() <= *most => few,
-            _ => &pass.kernels.blind_rotate,
-        };
+        let kernel = self.rotation(pass.kernels, pass.jobs)?;
         let (input, result) = self.rotation_ends(inputs, work, results);
         let bound = [input, pass.tables, result];
         self.push_blind_rotate(script, kernel, bound, work, pass.steps, base);
         if pass.steps < self.plan.shape.steps() {
-            return;
+            return Ok(());
         }
         if !torus {
             self.push_key_switch(script, pass, results, base);
@@ -219,6 +220,7 @@ impl Loaded {
             let outputs = outputs.map(|(j, at)| (j.log2_output_modulus, j.log2_output_modulus, at));
             pass.store.scatter(script, &self.combine, outputs, &work.gathered);
         }
+        Ok(())
     }
 
     /// What a rotation reads and what it writes: `inputs` and extracted ciphertexts, or, on the

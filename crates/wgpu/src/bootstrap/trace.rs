@@ -105,7 +105,7 @@ fn run(
         steps: reach.steps,
         trace_step: reach.step,
     };
-    loaded.push_bootstrap(&mut script, &pass);
+    loaded.push_bootstrap(&mut script, &pass)?;
     script.submit(&loaded.gpu, &mut ScriptBuffers::default(), "trace")?;
     let mut staging = None;
     let mut read = |buffer: &wgpu::Buffer| {

@@ -46,6 +46,10 @@ pub enum Kernel {
     Combine,
     /// Combine to first mod switch; native torus: exponents to result.
     BlindRotate,
+    /// The same for batches in which ciphertexts have a second result, on the native torus. A text
+    /// of its own, because a loop over both results makes drivers compile the steps before it
+    /// differently.
+    BlindRotateSecond,
     /// Key switch and last mod switch, or parts of its sums.
     KeySwitch,
     /// Adds up parts of key-switching sums; last mod switch.
@@ -70,16 +74,23 @@ impl WgpuPlan {
 
 impl Kernel {
     /// Those that `plan` runs.
-    pub fn of(plan: &WgpuPlan) -> [Self; 4] {
+    pub fn of(plan: &WgpuPlan) -> Vec<Self> {
         let (switch, finish) = (plan.key_switch_kernel(), plan.key_switch_finish_kernel());
-        [Self::Combine, Self::BlindRotate, switch, finish]
+        let mut all = vec![Self::Combine, Self::BlindRotate, switch, finish];
+        all.extend(plan.shape.is_torus().then_some(Self::BlindRotateSecond));
+        all
+    }
+
+    /// What lists call it: its name, and what is different from the kernel of that name.
+    pub fn label(self) -> &'static str {
+        if self == Self::BlindRotateSecond { "blind_rotate, second" } else { self.name() }
     }
 
     /// The name of its file and entry point.
     pub fn name(self) -> &'static str {
         match self {
             Self::Combine => "combine",
-            Self::BlindRotate => "blind_rotate",
+            Self::BlindRotate | Self::BlindRotateSecond => "blind_rotate",
             Self::KeySwitch => "key_switch",
             Self::KeySwitchFinish => "key_switch_finish",
             Self::KeySwitchTorus => "key_switch_torus",
@@ -91,7 +102,7 @@ impl Kernel {
     pub fn workgroup_bytes(self, plan: &WgpuPlan) -> usize {
         match self {
             Self::Combine | Self::KeySwitchFinish => 0,
-            Self::BlindRotate => plan.tile.workgroup_bytes,
+            Self::BlindRotate | Self::BlindRotateSecond => plan.tile.workgroup_bytes,
             Self::KeySwitch => {
                 let (lanes, slices) = plan.ks_workgroup();
                 4 * lanes * slices * plan.ks_entries().max(4)
@@ -110,7 +121,7 @@ impl Kernel {
         match self {
             Self::Combine => COMBINE_THREADS,
             Self::KeySwitchFinish => FINISH_THREADS,
-            Self::BlindRotate => plan.tile.workgroup_threads,
+            Self::BlindRotate | Self::BlindRotateSecond => plan.tile.workgroup_threads,
             Self::KeySwitch => {
                 let (lanes, slices) = plan.ks_workgroup();
                 lanes * slices
@@ -228,7 +239,10 @@ fn constants(kernel: Kernel, plan: &WgpuPlan, trace: bool) -> HashMap<String, Va
             all.set("LOG2_MONOMIALS", i128::from(shape.log2_monomials()));
             all.set("BINARY", i128::from(shape.secret == SecretKind::Binary));
         }
-        Kernel::BlindRotate => all.blind_rotate(plan),
+        Kernel::BlindRotate | Kernel::BlindRotateSecond => {
+            all.blind_rotate(plan);
+            all.set("SECOND", i128::from(kernel == Kernel::BlindRotateSecond));
+        }
     }
     all.0
 }

@@ -47,7 +47,7 @@ pub fn run() -> Result<Outcome> {
             };
             for variant in variants.into_iter().filter(|variant| !variant.traced) {
                 let title =
-                    format!("{} {} {}", variant.set, variant.kernel.name(), variant.profile);
+                    format!("{} {} {}", variant.set, variant.kernel.label(), variant.profile);
                 check(title, variant.spirv())?;
             }
         }
