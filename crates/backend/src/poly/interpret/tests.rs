@@ -242,8 +242,8 @@ fn refusals_name_what_is_wrong() {
     let pairs = builder.resident(pairs).unwrap();
     let later = builder.sum(vec![Term::product(pairs, pairs)]).unwrap();
     builder.output(later);
-    let why = interpret(&program, &none, &[vec![0; 8]], &[Value(9)]).unwrap_err().to_string();
-    assert!(why.contains("value 9 of a program of 2 operations"), "{why}");
+    let why = interpret(&program, &none, &[vec![0; 8]], &[Value(2)]).unwrap_err().to_string();
+    assert!(why.contains("value 2 of a program of 2 operations"), "{why}");
     let extra = HostPolynomials::new(&ring, vec![(shape, vec![0; 8])]).unwrap();
     let why = interpret(&builder.finish(), &extra, &[], &[]).unwrap_err().to_string();
     assert!(why.contains("in runs of 2^0; the program reads one"), "{why}");

@@ -386,6 +386,10 @@ mod tests {
             let refused = made.expect_err("must be refused").to_string();
             assert!(refused.contains(&words), "{words}: {refused}");
         }
+        // Nothing is recorded where nothing is to be done.
+        assert_eq!(b.limbs(x, here.clone()).unwrap(), x);
+        assert_eq!(b.join(&[nothing, x]).unwrap(), x);
+        assert_eq!(b.automorphism(x, 1).unwrap(), x);
         // What the rules allow.
         let allowed = [
             b.convert(d, Basis::new([]), true),
