@@ -63,8 +63,8 @@ pub struct Arguments {
     /// below `target`.
     #[arg(long, value_name = "FOLDER", requires = "bundle")]
     nvrtc: Option<PathBuf>,
-    /// Compile nothing: print when all CUDA kernels last passed for the architectures that CI leaves
-    /// out.
+    /// Compile nothing: print when all CUDA kernels last passed for the architectures that CI
+    /// leaves out.
     #[arg(long, conflicts_with_all = ["bundle", "wgsl_only"])]
     last: bool,
     /// Leave the CUDA kernels out.

@@ -154,3 +154,26 @@ pub(crate) fn plan(plan: &PolyPlan) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_without_room_for_a_tile_are_refused() {
+        let of = |most_row_slots, most_column_sums, least_column_tiles| {
+            let default = PolyPlan::default();
+            plan(&PolyPlan { most_row_slots, most_column_sums, least_column_tiles, ..default })
+        };
+        assert!(of(2, 1, 1).is_ok() && of(1024, 1, 1).is_ok());
+        for (plan, words) in [
+            (of(1, 1, 1), "of 1 row slots"),
+            (of(1025, 1, 1), "of 1025 row slots"),
+            (of(2, 0, 1), "no column sums"),
+            (of(2, 1, 0), "no column tiles"),
+        ] {
+            let refused = plan.expect_err("must be refused").to_string();
+            assert!(refused.contains(words), "{refused}");
+        }
+    }
+}

@@ -235,8 +235,23 @@ fn rings_and_devices_that_cannot_are_refused() {
         let modulus = |&p: &u32| girih_ring::Modulus::new(p).unwrap();
         Arc::new(RingShape::new(log2_degree, primes.iter().map(modulus).collect()))
     };
+    // Primes of the second ring from the second prime on.
+    let both = |log2_degree, primes: &[u32]| {
+        Arc::new(RingShape { invariant_from: 1, ..(*with(log2_degree, primes)).clone() })
+    };
     let p = good.primes[0].value();
     for (ring, reason) in [
+        (both(16, &[998244353, 30539777]), "prime 30539777 is not 1 modulo 4N = 2^18"),
+        (both(16, &[30539777, 998244353]), "cannot run programs on polynomials"),
+        (both(4, &[p, p]), "cannot run programs on polynomials"),
+        (both(4, &[998244353, p, p]), "occurs twice"),
+        (both(4, &[]), "0 primes"),
+        (
+            Arc::new(RingShape { invariant_from: 3, ..(*with(4, &[p, 998244353])).clone() }),
+            "primes of the conjugation-invariant ring from place 3 on, of 2",
+        ),
+        (with(4, &[p; 4097]), "4097 primes"),
+        (with(4, &[p; 4096]), "occurs twice"),
         (with(18, &[p]), "degree 2^18"),
         (with(4, &[]), "0 primes"),
         (with(4, &[p, p]), "occurs twice"),
@@ -247,5 +262,9 @@ fn rings_and_devices_that_cannot_are_refused() {
         assert!(error.contains(reason), "{error}");
     }
     let none = HostPolynomials::default();
+    let shape = ResidentShape { basis: Basis::new([good.primes.len() as u16]), log2_run: 0 };
+    let beyond = HostPolynomials::new(&good, vec![(shape, vec![0; good.degree()])]).unwrap_err();
+    let reason = format!("prime {0} of a ring of {0}", good.primes.len());
+    assert!(beyond.to_string().contains(&reason), "{beyond}");
     assert!(engine(good).load(&none, &NoProgress).unwrap().is_empty());
 }

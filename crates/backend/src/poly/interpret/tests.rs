@@ -237,7 +237,16 @@ fn refusals_name_what_is_wrong() {
     let large = vec![1073479681; 8];
     assert!(refuse(&[large]).contains("word 0 of the limb modulo 1073479681"));
     let shape = ResidentShape { basis, log2_run: 0 };
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let pairs = ResidentShape { log2_run: 1, ..shape.clone() };
+    let pairs = builder.resident(pairs).unwrap();
+    let later = builder.sum(vec![Term::product(pairs, pairs)]).unwrap();
+    builder.output(later);
+    let why = interpret(&program, &none, &[vec![0; 8]], &[Value(2)]).unwrap_err().to_string();
+    assert!(why.contains("value 2 of a program of 2 operations"), "{why}");
     let extra = HostPolynomials::new(&ring, vec![(shape, vec![0; 8])]).unwrap();
+    let why = interpret(&builder.finish(), &extra, &[], &[]).unwrap_err().to_string();
+    assert!(why.contains("in runs of 2^0; the program reads one"), "{why}");
     let why = interpret(&program, &extra, &[vec![0; 8]], &[]).unwrap_err().to_string();
     assert!(why.contains("1 polynomials for a program that reads 0"), "{why}");
 }

@@ -322,3 +322,85 @@ impl ProgramBuilder {
         value
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poly::random::both_rings;
+
+    #[test]
+    fn operations_of_other_types_are_refused() {
+        let ring = both_rings(4);
+        let (from, count) = (ring.invariant_from as u16, ring.primes.len() as u16);
+        let there = Basis::new([from]);
+        let value = ring.primes[usize::from(from)];
+        let place = ring.primes.iter().position(|&p| p == value).unwrap() as u16;
+        let (here, other) = (Basis::new([place]), Basis::new([(place + 1) % from]));
+        let (both, beyond) = (Basis::new([place, from]), Basis::new([count]));
+        let (evaluations, coefficients) = (Domain::Evaluations, Domain::Coefficients);
+        let mut b = ProgramBuilder::new(ring.clone());
+        let [x, y, z] = [&here, &there, &other].map(|of| b.input(of.clone(), evaluations).unwrap());
+        let [c, d] = [&here, &there].map(|of| b.input(of.clone(), coefficients).unwrap());
+        let nothing = b.limbs(c, Basis::new([])).unwrap();
+        let shape = |log2_run| ResidentShape { basis: here.clone(), log2_run };
+        assert!(b.resident(shape(4)).is_ok());
+        let residues = |pair: [u32; 2]| Factor::Residues([pair].into());
+        let p = value.value();
+        let scaled = |pair, a| vec![Term::scaled(residues(pair), a)];
+        let second = vec![Term::plus(x), Term { factor: Factor::One, a: None, b: Some(x) }];
+        let two = Factor::Residues([[1; 2]; 2].into());
+        for (made, words) in [
+            (b.input(beyond.clone(), evaluations), format!("prime {count} of a ring of {count}")),
+            (b.input(both.clone(), evaluations), "primes of both rings in one basis".into()),
+            (b.resident(shape(5)), "runs of 2^5 words in limbs of 2^4".into()),
+            (b.convert(c, there.clone(), true), "from one ring to primes of the other".into()),
+            (b.convert(d, here.clone(), true), "from one ring to primes of the other".into()),
+            (b.convert(x, other.clone(), true), "needs coefficients over".into()),
+            (b.convert(nothing, other.clone(), true), "needs coefficients over".into()),
+            (b.limbs(x, other.clone()), "has no limb modulo primes".into()),
+            (b.join(&[]), "no part has a limb".into()),
+            (b.join(&[x, c]), "parts in coefficients and in evaluations".into()),
+            (b.join(&[x, y]), "parts of both rings".into()),
+            (b.join(&[x, x]), "occur twice".into()),
+            (b.sum(Vec::new()), "at least one term".into()),
+            (b.sum(vec![Term::plus(x), Term::plus(z)]), "operands over".into()),
+            (b.sum(second), "a second operand without a first".into()),
+            (b.sum(vec![Term::product(c, c)]), "products and constants only in".into()),
+            (
+                b.sum(vec![Term::plus(c), Term::constant(Factor::One)]),
+                "products and constants only in".into(),
+            ),
+            (b.sum(vec![Term::scaled(two, x)]), "2 factors for 1 primes".into()),
+            (b.sum(scaled([0, p], x)), "is not canonical modulo".into()),
+            (b.sum(scaled([0, 1], c)), "halves that differ only in evaluations".into()),
+            (b.automorphism(c, 3), "needs evaluations".into()),
+            (b.automorphism(y, 3), "of the conjugation-invariant ring".into()),
+            (b.automorphism(x, 4), "must be odd and below 2N".into()),
+            (b.automorphism(x, 33), "must be odd and below 2N".into()),
+            (b.view(c, View::Lifted, there.clone()), "needs evaluations".into()),
+            (b.view(x, View::Restricted, there.clone()), "does not lead between".into()),
+            (b.view(y, View::Lifted, there.clone()), "does not lead between".into()),
+            (b.view(x, View::Lifted, other.clone()), "does not lead between".into()),
+            (b.view(z, View::Lifted, there.clone()), format!("as [{p}]")),
+        ] {
+            let refused = made.expect_err("must be refused").to_string();
+            assert!(refused.contains(&words), "{words}: {refused}");
+        }
+        // Nothing is recorded where nothing is to be done.
+        assert_eq!(b.limbs(x, here.clone()).unwrap(), x);
+        assert_eq!(b.join(&[nothing, x]).unwrap(), x);
+        assert_eq!(b.automorphism(x, 1).unwrap(), x);
+        // What the rules allow.
+        let allowed = [
+            b.convert(d, Basis::new([]), true),
+            b.convert(c, other.clone(), false),
+            b.join(&[x, nothing, z]),
+            b.sum(scaled([0, p - 1], x)),
+            b.sum(scaled([1, 1], c)),
+            b.automorphism(x, 31),
+            b.view(x, View::LiftedConjugate, there),
+            b.view(y, View::RestrictedMinus, here),
+        ];
+        assert!(allowed.iter().all(Result::is_ok), "{allowed:?}");
+    }
+}
