@@ -39,8 +39,9 @@ pub struct Arguments {
     /// Whole bootstrappings of the CKKS sets as well: some tens of kernels.
     #[arg(long, conflicts_with = "wgsl_only")]
     bootstrapping: bool,
-    /// Of the CKKS sets only the kernels that any program of their degrees can run with; on sm_86,
-    /// sm_89 and sm_120, whose blocks have little memory, any but bootstrappings.
+    /// Of the CKKS sets only the kernels that any program of their degrees can run with, and what
+    /// their products, rotations and bootstrappings take beside these where blocks have little
+    /// memory: on sm_86, sm_89 and sm_120.
     #[arg(long, requires = "bundle", conflicts_with = "bootstrapping")]
     general: bool,
     /// The CUDA compiler [default: nvcc on the path]; `wheels` installs NVIDIA's Python wheels
@@ -346,9 +347,8 @@ fn jobs<'a>(
         for name in arguments.ckks_set.iter().filter(|n| *n != "none") {
             let set = CkksParameters::by_name(name)?;
             if arguments.general {
-                let both_rings = poly_kernels::has_both_rings(&set)?;
-                let sources =
-                    girih_cuda::poly_general_sources(set.chain().log2_degree(), both_rings);
+                let plan = girih_cuda::poly_plan(&limits, set.chain().log2_degree());
+                let sources = poly_kernels::general(&set, &limits, &plan)?;
                 let (arch, capability) = (arch.as_str(), *capability);
                 all.push(Job { arch, capability, name: set.name().into(), sources });
                 continue;
@@ -464,6 +464,7 @@ fn report(nvcc: &Nvcc, job: &Job<'_>, width: usize) -> Result<bool> {
 mod tests {
     use super::*;
     use crate::parsed;
+    use girih::contract::ckks::RecordedProgram;
     use girih_cuda::Source;
 
     fn arguments(words: &[&str]) -> Arguments {
@@ -483,9 +484,9 @@ mod tests {
         }
     }
 
-    /// The texts of a command's jobs for sm_90.
-    fn texts(words: &[&str]) -> HashSet<String> {
-        let arguments = arguments(&[&["--set", "none", "--arch", "sm_90"], words].concat());
+    /// The texts of a command's jobs for an architecture.
+    fn texts(words: &[&str], arch: &str) -> HashSet<String> {
+        let arguments = arguments(&[&["--set", "none", "--arch", arch], words].concat());
         let all = jobs(&arguments, &[], |_| 1).expect("built-in sets");
         let sources = all.iter().flat_map(|job| &job.sources);
         sources.map(|(source, _)| source.whole_text()).collect()
@@ -500,7 +501,7 @@ mod tests {
     /// A device without NVRTC compiles nothing before its keys are loaded, but what a folder has.
     #[test]
     fn a_bundle_has_the_general_kernels_of_its_sets() {
-        let own = |set: &str| texts(&["--bundle", "DIR", "--general", "--ckks-set", set]);
+        let own = |set: &str| texts(&["--bundle", "DIR", "--general", "--ckks-set", set], "sm_90");
         let (usual, both) = (general(16, false), general(16, true));
         assert_eq!(own("CKKS_D40"), usual);
         assert_eq!(own("CKKS_D40_30BIT_INVARIANT_STC_FIRST"), both);
@@ -508,29 +509,27 @@ mod tests {
         assert_eq!((both.difference(&usual).count(), usual.difference(&both).count()), (2, 1));
     }
 
-    /// Products, rotations and the bootstrapping; that one where a block has 160 KiB and more.
+    /// Products, rotations and bootstrappings, also where a block has 99 KiB.
     #[test]
-    fn programs_in_both_rings_run_by_the_kernels_of_a_bundle() {
-        let set = CkksParameters::by_name("CKKS_D40_30BIT_INVARIANT_STC_FIRST").expect("built in");
-        let all = general(16, true);
-        for (what, recording) in poly_kernels::recordings(&set, true).expect("it is recorded") {
-            let program = &recording.program;
-            // Of those that have the memory, sm_80 has the least.
-            let capabilities = if what == "bootstrapping" { &[80][..] } else { &[80, 89] };
-            for &capability in capabilities {
-                let limits = girih_cuda::limits_of(capability);
-                let plan = girih_cuda::poly_plan(&limits, 16);
+    fn programs_run_by_the_kernels_of_a_bundle() {
+        let name = "CKKS_D40_30BIT_INVARIANT_STC_FIRST";
+        let set = CkksParameters::by_name(name).expect("built in");
+        let recordings = poly_kernels::recordings(&set, true).expect("it is recorded");
+        for (arch, capability) in [("sm_80", 80), ("sm_89", 89)] {
+            let all = texts(&["--bundle", "DIR", "--general", "--ckks-set", name], arch);
+            let most = general(16, recordings[0].1.program.ring().has_invariant());
+            assert_eq!(all == most, capability == 80, "{name} on {arch}: {}", all.len());
+            let limits = girih_cuda::limits_of(capability);
+            let plan = girih_cuda::poly_plan(&limits, 16);
+            for (what, RecordedProgram { program, .. }) in &recordings {
                 let schedule = girih_backend::poly::lower(program, &plan, &[]).expect("it fits");
-                let sources = girih_cuda::general_kernel_sources_for_tests(
-                    program.ring(),
-                    &limits,
-                    &schedule,
-                    program.residents(),
-                );
-                for source in sources.expect("it fits") {
-                    let (name, constants) = (source.file.name, &source.constants);
+                let (ring, residents) = (program.ring(), program.residents());
+                let sources =
+                    girih_cuda::poly_general_sources_of(ring, &limits, &schedule, residents);
+                for (source, _) in sources.expect("it fits") {
+                    let (file, constants) = (source.file.name, &source.constants);
                     let found = all.contains(&source.whole_text());
-                    assert!(found, "{what} on sm_{capability}: {name} with {constants}");
+                    assert!(found, "{name}, {what} on {arch}: {file} with {constants}");
                 }
             }
         }
@@ -538,6 +537,6 @@ mod tests {
 
     #[test]
     fn kernels_of_both_rings_are_checked_for_any_set() {
-        assert!(texts(&["--ckks-set", "CKKS_D40"]).is_superset(&general(16, true)));
+        assert!(texts(&["--ckks-set", "CKKS_D40"], "sm_90").is_superset(&general(16, true)));
     }
 }

@@ -7,7 +7,7 @@ use girih::contract::ckks::{
 };
 use girih_backend::DeviceLimits;
 use girih_backend::poly::{PolyPlan, lower};
-use girih_cuda::{Source, poly_kernel_sources};
+use girih_cuda::{Source, poly_general_sources, poly_general_sources_of, poly_kernel_sources};
 use std::sync::Arc;
 
 /// A kernel, what needs it first, and its bytes of dynamic shared memory.
@@ -19,14 +19,6 @@ pub struct PolyKernel {
 
 /// What a program does, beside its recording.
 pub type Named = (String, RecordedProgram);
-
-/// Whether programs of a set are in both rings, which other kernels run.
-///
-/// # Errors
-/// For sets without a chain of levels.
-pub fn has_both_rings(set: &CkksParameters) -> Result<bool> {
-    Ok(Chain::new(ChainShape::from(set))?.ring().has_invariant())
-}
 
 /// Products, rotations and divisions of a set at some levels, and its bootstrapping if asked for.
 pub fn recordings(set: &CkksParameters, bootstrapping: bool) -> Result<Vec<Named>> {
@@ -60,6 +52,35 @@ pub fn recordings(set: &CkksParameters, bootstrapping: bool) -> Result<Vec<Named
         let y = r.bootstrap(&x, &plan)?;
         r.output(&y);
         all.push(("bootstrapping".into(), r.finish()));
+    }
+    Ok(all)
+}
+
+/// The kernels that any program of a set's degree can run with, and those that its products,
+/// rotations and bootstrapping take beside them on a device with these limits, each once.
+///
+/// # Errors
+/// As [`kernels`].
+pub fn general(
+    set: &CkksParameters,
+    limits: &DeviceLimits,
+    plan: &PolyPlan,
+) -> Result<Vec<(Source, usize)>> {
+    let both_rings = Chain::new(ChainShape::from(set))?.ring().has_invariant();
+    let mut all = poly_general_sources(set.chain().log2_degree(), both_rings);
+    for (_, recording) in recordings(set, true)? {
+        let program = &recording.program;
+        let schedule = lower(program, plan, &[])?;
+        let own = poly_general_sources_of(program.ring(), limits, &schedule, program.residents())?;
+        for (source, shared) in own {
+            let is_same = |known: &Source| {
+                known.file.name == source.file.name && known.constants == source.constants
+            };
+            match all.iter_mut().find(|(known, _)| is_same(known)) {
+                Some((_, most)) => *most = shared.max(*most),
+                None => all.push((source, shared)),
+            }
+        }
     }
     Ok(all)
 }

@@ -42,10 +42,9 @@ pub use bootstrap::variants::{Variant, variants};
 pub use device::{CudaBackend, enumerate};
 #[cfg(feature = "emulation")]
 pub use emulated_backend::EmulatedBackend;
-#[doc(hidden)]
-pub use poly::general_kernel_sources_for_tests;
 pub use poly::{
-    PolyKnobs, general_sources as poly_general_sources, kernel_sources as poly_kernel_sources,
+    PolyKnobs, general_sources as poly_general_sources,
+    general_sources_of as poly_general_sources_of, kernel_sources as poly_kernel_sources,
     plan as poly_plan,
 };
 pub use runtime::compile::{CompileError, compile};

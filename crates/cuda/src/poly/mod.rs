@@ -66,7 +66,7 @@ pub(crate) mod source;
 pub(crate) mod tables;
 
 pub use knobs::PolyKnobs;
-pub use routine::{general_kernel_sources_for_tests, general_sources, kernel_sources};
+pub use routine::{general_sources, general_sources_of, kernel_sources};
 pub use row_layout::plan;
 
 use crate::runtime::machine::Queue;

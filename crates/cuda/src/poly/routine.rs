@@ -81,19 +81,20 @@ fn of_tier(
     ready(ring, limits, &PolyKnobs::default(), places, schedule, tier)
 }
 
-/// The kernels that a schedule runs by until those of its own are compiled.
+/// The kernels that a schedule runs by until those of its own are compiled, or where nothing
+/// compiles any: nearly always those of [`general_sources`], and more where blocks have little
+/// memory. With the bytes of shared memory of each.
 ///
 /// # Errors
 /// As [`kernel_sources`].
-#[doc(hidden)]
-pub fn general_kernel_sources_for_tests(
+pub fn general_sources_of(
     ring: &RingShape,
     limits: &DeviceLimits,
     schedule: &Schedule,
     residents: &[ResidentShape],
-) -> Result<Vec<Source>, BackendError> {
+) -> Result<Vec<(Source, usize)>, BackendError> {
     let general = of_tier(ring, limits, schedule, residents, Tier::General)?;
-    Ok(general.into_iter().map(|l| l.text.source()).collect())
+    Ok(general.into_iter().map(|l| (l.text.source(), l.shared_bytes)).collect())
 }
 
 /// The kernels that a schedule needs on a device with these limits, and those that serve any
