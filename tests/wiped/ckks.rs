@@ -132,8 +132,8 @@ fn client_keys_with_a_secret_of_the_conjugation_invariant_ring() {
             all
         }
     });
-    assert_eq!(left_behind(&sparse), 1, "a plain array is noticed");
-    assert_eq!(left_behind(&invariant), 1, "a plain array is noticed");
+    assert_eq!(left_behind(sparse), 1, "a plain array is noticed");
+    assert_eq!(left_behind(invariant), 1, "a plain array is noticed");
     let secrets = || ClientSecrets {
         dense: secret(degree),
         sparse: Some(sparse()),
