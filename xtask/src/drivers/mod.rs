@@ -16,7 +16,7 @@ mod vulkan;
 
 use crate::bench::arguments::plan_choice;
 use crate::poly_kernels::recordings;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use chips::{Chip, Driver};
 use girih::ckks::CkksParameters;
 use girih::tfhe::ParameterSet;
@@ -105,6 +105,10 @@ pub fn run(
             bail!("no kernel has `{}` in its name", arguments.kernel);
         }
         let limit = Duration::from_secs(arguments.limit_s);
+        // Before minutes of work rather than after them.
+        if let Some(folder) = &arguments.table {
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
         let rows = compiled(&mesa, &of, &kernels, limit, &mut good)?;
         let file = format!("{}.json", driver.name());
         if let Some(folder) = &arguments.table {
