@@ -243,6 +243,8 @@ impl BootstrapDevice for WgpuEngine {
     }
 
     fn bootstrap(&self, jobs: &[BootstrapJob]) -> Result<()> {
+        // What is not compiled yet, before the state is held: in a browser that suspends the call.
+        self.loaded.rotation(&self.loaded.kernels, jobs)?;
         let state = &mut *self.state();
         let segments = state.store.segments();
         for jobs in self.loaded.chunks(jobs, segments) {
