@@ -445,11 +445,11 @@ compute_group(u32* group, u32* places, u32* stage, const u64* bases, int first_c
         for (int i = 0; i < 8; i++)
             factors.pairs[i] = *(const uint4*)(group + FACTORS_AT + g * FACTOR_WORDS + 4 * (i ^ g));
         if constexpr (INVARIANT) {
-            fold_units(
-                f, factors, stage + g * SLOT, first_column == 0, [&](u32(&x)[16], int row, int column) {
-                    const u32* at = places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2;
-                    multiply_sources(x, left, sources, column, at, f, reciprocal, steps);
-                });
+            const auto compute = [&](u32(&x)[16], int row, int column) {
+                const u32* at = places + (row + NEAR * (g % 2)) * STRIDE + column + g / 2;
+                multiply_sources(x, left, sources, column, at, f, reciprocal, steps);
+            };
+            fold_units(f, factors, stage + g * SLOT, first_column == 0, compute);
             return;
         }
 #pragma unroll 1
