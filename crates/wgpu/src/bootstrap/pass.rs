@@ -155,8 +155,8 @@ impl Loaded {
             .clamp(1, CHUNK_JOBS)
     }
 
-    /// Chunks of `jobs`, alike in size: one of the few that are left over would take as long as a
-    /// ciphertext takes alone.
+    /// Chunks of `jobs`, alike in size: a chunk of the few that would be left over still has all
+    /// steps of a rotation.
     pub(crate) fn chunks<'a>(
         &self,
         jobs: &'a [BootstrapJob],
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn chunks_are_alike() {
-        // A chunk of 8 behind one of 16,376 took as long as a ciphertext takes alone.
+        // No chunk of 8 behind one of 16,376.
         assert_eq!(even(16_384, 16_376), 8_192);
         assert_eq!([even(0, 5), even(5, 5), even(6, 5), even(11, 5), even(3, 1)], [1, 5, 3, 4, 1]);
         for (count, most) in (1..60).flat_map(|count| (1..20).map(move |most| (count, most))) {
