@@ -2,7 +2,7 @@
 //! field for field the structs of `shaders/bootstrap/job.wgsl`.
 
 use bytemuck::{Pod, Zeroable};
-use girih_backend::Combination;
+use girih_backend::{BootstrapJob, Combination};
 
 /// A job.
 #[repr(C)]
@@ -20,6 +20,11 @@ pub(crate) struct GpuJob {
     pub second_offsets: [u32; 2],
     pub second_coefficient: u32,
     pub second_output: u32,
+}
+
+/// Whether a ciphertext of `jobs` has a second result.
+pub(crate) fn has_second(jobs: &[BootstrapJob]) -> bool {
+    jobs.iter().any(|job| job.second.is_some())
 }
 
 impl GpuJob {

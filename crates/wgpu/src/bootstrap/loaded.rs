@@ -1,7 +1,7 @@
 //! What one shape has loaded on a device: compiled kernels, keys and twiddles. Nothing here changes
 //! after loading.
 
-use crate::bootstrap::job::GpuJob;
+use crate::bootstrap::job::{GpuJob, has_second};
 use crate::bootstrap::keys::{Segment, upload_bootstrapping_key};
 use crate::bootstrap::plan::WgpuPlan;
 use crate::bootstrap::tables::Tables;
@@ -114,7 +114,7 @@ impl Loaded {
         kernels: &'a Kernels,
         jobs: &[BootstrapJob],
     ) -> Result<&'a Pipeline> {
-        if jobs.iter().any(|job| job.second.is_some()) {
+        if has_second(jobs) {
             if let Some(second) = kernels.second.get() {
                 return Ok(second);
             }

@@ -1,6 +1,6 @@
 //! Bootstrappings of one chunk of jobs as dispatches, and the buffers they work in.
 
-use crate::bootstrap::job::{GpuJob, GpuLaunch, Script};
+use crate::bootstrap::job::{GpuJob, GpuLaunch, Script, has_second};
 use crate::bootstrap::keys::Segment;
 use crate::bootstrap::loaded::{Kernels, Loaded};
 use crate::bootstrap::store::Store;
@@ -162,7 +162,7 @@ impl Loaded {
         jobs: &'a [BootstrapJob],
         segments: usize,
     ) -> impl Iterator<Item = &'a [BootstrapJob]> {
-        let results = if jobs.iter().any(|job| job.second.is_some()) { 2 } else { 1 };
+        let results = if has_second(jobs) { 2 } else { 1 };
         jobs.chunks(even(jobs.len(), self.chunk_jobs(results, segments)))
     }
 
