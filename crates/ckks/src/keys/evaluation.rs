@@ -118,7 +118,7 @@ impl EvaluationKeys {
         // any number of slots, and three between both rings, two of them with twice as many rows.
         let first = set.bootstrapping().filter(|b| b.first_transform_by_keys()).map_or(0, |b| {
             let log2 = set.slots().ilog2();
-            (1 + log2 as usize) << b.coefficients_to_slots_stages(log2, log2)[0]
+            (0..=log2).map(|few| 1usize << b.log2_first_keys(log2, few)).sum()
         });
         let invariant = set.invariant_weight().map_or(0, |_| 5);
         let most =

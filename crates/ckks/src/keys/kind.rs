@@ -1,5 +1,6 @@
 //! Which switching keys there are, and which limbs each has.
 
+use crate::params::BootstrappingParameters;
 use crate::{CkksParameters, Error, Result};
 use girih_backend::poly::View;
 use std::ops::Range;
@@ -187,9 +188,14 @@ impl KeyKind {
         let chain = set.chain();
         match self {
             Self::DenseToSparse => sparse_positions(set),
-            Self::First { .. } => {
-                let top = chain.base(chain.top_level());
-                top.chain(chain.auxiliary().take(set.sparse_auxiliary())).collect()
+            Self::First { log2_slots, .. } => {
+                let most = set.slots().ilog2();
+                let raised = |b: &BootstrappingParameters| {
+                    b.raised_level(most, u32::from(log2_slots).min(most))
+                };
+                let level = set.bootstrapping().map_or(chain.top_level(), raised);
+                let few = chain.auxiliary().take(set.sparse_auxiliary());
+                chain.base(level).chain(few).collect()
             }
             _ => (0..chain.moduli().len()).collect(),
         }

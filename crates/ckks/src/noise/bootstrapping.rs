@@ -186,7 +186,7 @@ impl NoiseModel {
         let (set, chain) = (&self.set, self.set.chain());
         let b = set.bootstrapping().filter(|b| b.first_transform_by_keys())?;
         let log2_most = chain.log2_degree() - 1;
-        let keys = f64::from(b.coefficients_to_slots_stages(log2_most, log2_most)[0] as u32);
+        let keys = b.log2_first_keys(log2_most, log2_most) as f64;
         let few = chain.auxiliary().take(SPARSE_AUXILIARY);
         let ratio = chain.log2_product(chain.base(0)) - chain.log2_product(few);
         let variance = ERROR_DEVIATION * ERROR_DEVIATION / 12.0;

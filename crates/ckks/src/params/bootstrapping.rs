@@ -179,11 +179,27 @@ impl BootstrappingParameters {
     ///
     /// Unless the set lists them, each takes `floor(log2 n / groups)`; what remains goes one each
     /// to groups 1, 3, 4, .. and last to 2, counted from 1. A listed number is for all slots; fewer
-    /// take equal shares. A first transform by keys loses a stage for each halving of the slots,
-    /// as its keys add up what repeats then, and the others keep theirs until it has none left.
+    /// take equal shares. Where the first transform is done by keys, fewer slots take fewer
+    /// transforms: the first has a stage more than for all slots, if there are so many, and what is
+    /// left goes to as few others as have no more stages than theirs for all slots, in equal
+    /// shares. At least one is left, as it brings the scale to that of the modular reduction.
     pub fn coefficients_to_slots_stages(&self, log2_most: u32, log2_slots: u32) -> Vec<usize> {
         let (most, slots) = (log2_most as usize, log2_slots.min(log2_most) as usize);
         to_slots_stages(&self.to_slots_stages, (self.to_slots, self.first_by_keys), most, slots)
+    }
+
+    /// The level that the modulus is raised to for n = 2^`log2_slots` slots of 2^`log2_most` = N/2:
+    /// the top one, or below it where so few slots take fewer transforms.
+    pub fn raised_level(&self, log2_most: u32, log2_slots: u32) -> usize {
+        let transforms = self.coefficients_to_slots_stages(log2_most, log2_slots).len();
+        self.to_slots_output_level() + transforms - usize::from(self.first_by_keys)
+    }
+
+    /// log2 of the number of keys of a first transform of n = 2^`log2_slots` slots of
+    /// 2^`log2_most` = N/2, where keys do it.
+    pub(crate) fn log2_first_keys(&self, log2_most: u32, log2_slots: u32) -> usize {
+        let all = self.coefficients_to_slots_stages(log2_most, log2_most)[0];
+        all + usize::from(log2_slots < log2_most)
     }
 
     /// Butterfly stages of each slots-to-coefficients transform for n = 2^`log2_slots` slots, in
@@ -218,16 +234,16 @@ pub(crate) fn to_slots_stages(
         shares(stages, &order)
     };
     let full = if listed.is_empty() { equal(log2_most) } else { listed.to_vec() };
-    let fewer = log2_most - log2_slots;
     match full.split_first() {
-        _ if fewer == 0 => full,
+        _ if log2_slots == log2_most => full,
         Some((&first, rest)) if by_keys => {
-            let kept = first.saturating_sub(fewer);
-            let others = match first >= fewer {
-                true => rest.to_vec(),
-                false => shares(log2_slots, &(0..rest.len()).collect::<Vec<_>>()),
-            };
-            [vec![kept], others].concat()
+            // A key costs a tenth of a rotation at the top: one stage more there is cheaper than
+            // among the others, and each of these that is left out spares a level.
+            let by_keys = log2_slots.min(first + 1);
+            let left = log2_slots - by_keys;
+            let most = rest.iter().copied().max().unwrap_or(1).max(1);
+            let others = left.div_ceil(most).clamp(1, rest.len());
+            [vec![by_keys], shares(left, &(0..others).collect::<Vec<_>>())].concat()
         }
         _ => equal(log2_slots),
     }

@@ -405,12 +405,22 @@ fn sets_with_a_first_transform_by_keys() {
         assert!((security.estimate.dense - bits).abs() < 0.06, "{name}: {}", security.text);
         let said = format!("dense one with {log2_first}");
         assert!(security.text.contains(&said), "{name}: {}", security.text);
-        // All slots, half of them, and fewer than the first transform has stages for.
-        assert_eq!(b.coefficients_to_slots_stages(15, 15), [5, 3, 3, 4]);
-        assert_eq!(b.coefficients_to_slots_stages(15, 14), [4, 3, 3, 4]);
-        assert_eq!(b.coefficients_to_slots_stages(15, 10), [0, 3, 3, 4]);
-        assert_eq!(b.coefficients_to_slots_stages(15, 9), [0, 3, 3, 3]);
-        assert_eq!(b.coefficients_to_slots_stages(15, 0), [0; 4]);
+        // All slots, and fewer, which take fewer transforms from a lower level on.
+        let top = b.top_level();
+        for (log2_slots, stages, level, log2_keys) in [
+            (15, &[5, 3, 3, 4][..], top, 5),
+            (14, &[6, 4, 4], top - 1, 6),
+            (11, &[6, 3, 2], top - 1, 6),
+            (10, &[6, 4], top - 2, 6),
+            (9, &[6, 3], top - 2, 6),
+            (6, &[6, 0], top - 2, 6),
+            (3, &[3, 0], top - 2, 6),
+            (0, &[0, 0], top - 2, 6),
+        ] {
+            assert_eq!(b.coefficients_to_slots_stages(15, log2_slots), stages);
+            assert_eq!(b.raised_level(15, log2_slots), level);
+            assert_eq!(b.log2_first_keys(15, log2_slots), log2_keys);
+        }
     }
 }
 

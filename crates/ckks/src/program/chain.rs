@@ -287,6 +287,15 @@ impl Chain {
         levels.fold(self.auxiliary.clone(), |all, base| all.union(base))
     }
 
+    /// The primes of the keys of a first transform of `slots` slots: those of the level that the
+    /// modulus is raised to, and the auxiliary primes that its diagonals count with.
+    pub(crate) fn first_key_basis(&self, slots: usize) -> Result<Basis, RecordError> {
+        let few = self.sparse_auxiliary().unwrap_or_else(|| Basis::new([]));
+        let shape = self.shape.bootstrapping.as_ref();
+        let level = shape.map_or(self.top(), |b| b.raised_level(self.most_slots(), slots));
+        Ok(self.level(level)?.union(&few))
+    }
+
     /// B_0 and the auxiliary primes of the dense-to-sparse key, and these alone.
     pub fn sparse_auxiliary(&self) -> Option<Basis> {
         let other = || self.shape.encapsulation.map(|own| own.auxiliary);

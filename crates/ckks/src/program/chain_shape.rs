@@ -143,6 +143,13 @@ impl BootstrappingShape {
         self.to_slots_output() + self.cts_groups - usize::from(self.first_by_keys)
     }
 
+    /// The level that the modulus is raised to for `slots` slots of `most`: the top one, or below
+    /// it where so few slots take fewer transforms.
+    pub fn raised_level(&self, most: usize, slots: usize) -> usize {
+        let transforms = self.to_slots().stages_of(slots, most).len();
+        self.to_slots_output() + transforms - usize::from(self.first_by_keys)
+    }
+
     /// The level at which coefficients-to-slots arrives: that of EvalMod's input, or one above.
     pub fn to_slots_output(&self) -> usize {
         self.sine_input() + usize::from(self.invariant_sine)

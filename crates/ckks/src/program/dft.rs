@@ -11,7 +11,7 @@ use num_complex::Complex64;
 
 use super::error::RecordError;
 use super::transform_rule::TransformRule;
-use crate::params::bootstrapping::{baby_steps, shares, to_slots_stages};
+use crate::params::bootstrapping::{baby_steps, shares};
 
 /// exp(2 pi i numerator / denominator).
 fn root(numerator: i64, denominator: i64) -> Complex64 {
@@ -112,10 +112,7 @@ pub fn coefficients_to_slots(
     rule: TransformRule<'_>,
 ) -> Result<Vec<Group>, RecordError> {
     rule.check(n, most)?;
-    let [n_log2, most] = [n, most].map(|slots| slots.ilog2() as usize);
-    let groups = (rule.groups, rule.first_by_keys);
-    let stages = to_slots_stages(rule.stages, groups, most, n_log2);
-    Ok(chain(n, &stages, true, rule.baby_steps))
+    Ok(chain(n, &rule.stages_of(n, most), true, rule.baby_steps))
 }
 
 /// The transforms back, in the order of application, in equal shares.

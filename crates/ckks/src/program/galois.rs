@@ -150,20 +150,11 @@ impl Recorder {
         Ok(x)
     }
 
-    /// SubSum: keeps the coefficients at multiples of N/(2n), times N/(2n), n the slots in use. Its
-    /// rotations by n, 2n, .., N/4 are true ones, as the polynomial does not have period n yet. For
-    /// one that has a `period` already, less than N/2, it is done with those below that.
-    pub(crate) fn sub_sum(&mut self, x: &Recorded, period: usize) -> Result<Recorded, RecordError> {
-        let mut x = *x;
-        let mut by = x.slots;
-        while by < period {
-            let g = self.chain().rotation(by as i64);
-            let rotated = self.galois(&x, g)?;
-            let b = self.sum(vec![Term::plus(x.b), Term::plus(rotated.b)])?;
-            let a = self.sum(vec![Term::plus(x.a), Term::plus(rotated.a)])?;
-            x = Recorded { b, a, ..x };
-            by *= 2;
-        }
-        Ok(x)
+    /// A ciphertext plus what X -> X^g makes of it.
+    pub(crate) fn plus_galois(&mut self, x: &Recorded, g: u32) -> Result<Recorded, RecordError> {
+        let moved = self.galois(x, g)?;
+        let b = self.sum(vec![Term::plus(x.b), Term::plus(moved.b)])?;
+        let a = self.sum(vec![Term::plus(x.a), Term::plus(moved.a)])?;
+        Ok(Recorded { b, a, ..*x })
     }
 }

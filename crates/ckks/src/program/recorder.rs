@@ -376,9 +376,8 @@ impl Recorder {
                 let few = self.chain.sparse_auxiliary().unwrap_or_else(|| Basis::new([]));
                 (self.chain.level(0)?.union(&few), 0)
             }
-            ResidentRequest::Key { kind: KeyKind::First { .. }, .. } => {
-                let few = self.chain.sparse_auxiliary().unwrap_or_else(|| Basis::new([]));
-                (self.chain.level(self.chain.top())?.union(&few), 0)
+            ResidentRequest::Key { kind: KeyKind::First { log2_slots, .. }, .. } => {
+                (self.chain.first_key_basis(1 << log2_slots)?, 0)
             }
             ResidentRequest::Key { kind, .. } => {
                 (self.chain_of(*kind).key_basis_up_to(self.key_level(*kind)), 0)

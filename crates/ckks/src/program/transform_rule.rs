@@ -1,6 +1,7 @@
 //! How the transforms of a bootstrapping are divided.
 
 use super::error::RecordError;
+use crate::params::bootstrapping::to_slots_stages;
 
 /// How many transforms there are, the stages of each, and how their diagonals are divided into
 /// steps.
@@ -20,6 +21,12 @@ impl TransformRule<'_> {
     /// So many transforms, and fixed rules for the rest.
     pub fn of(groups: usize) -> Self {
         Self { groups, ..Self::default() }
+    }
+
+    /// The stages of each transform to slots of n slots, of `most` that there could be.
+    pub(super) fn stages_of(&self, n: usize, most: usize) -> Vec<usize> {
+        let [n, most] = [n, most].map(|slots| slots.ilog2() as usize);
+        to_slots_stages(self.stages, (self.groups, self.first_by_keys), most, n)
     }
 
     pub(super) fn check(&self, n: usize, most: usize) -> Result<(), RecordError> {

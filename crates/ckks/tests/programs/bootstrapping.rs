@@ -484,7 +484,8 @@ fn the_first_transform_by_keys() {
     }
 }
 
-/// Its keys add up what repeats, all of it or a part.
+/// Few slots take fewer transforms, from a lower level on. What keys leave to be added up is added
+/// four repeats at a time.
 #[test]
 fn the_first_transform_by_keys_of_few_slots() {
     use Variant::{Packed, Pair};
@@ -508,7 +509,12 @@ fn the_first_transform_by_keys_of_few_slots() {
                 BootstrappingPlan::new(&chain, slots, 9, variant, &f.client.encoder).unwrap();
             let keys = plan.keys(&chain);
             let rows = keys.iter().filter(|kind| matches!(kind, KeyKind::First { .. }));
-            assert_eq!(rows.count(), 32);
+            assert_eq!(rows.count(), 64);
+            // 2^6 rows: the stages, and repeats. The other stages are at most two a transform.
+            let repeats = plan.first().unwrap().traced();
+            assert_eq!(repeats, (512 / slots).min((64 / slots).max(1)));
+            assert_eq!(plan.to_slots().len(), 1);
+            assert_eq!(plan.raised_level(&chain), chain.top() - 2);
             assert!(!keys.contains(&KeyKind::SparseToDense));
             let what = format!("{set}, {slots} slots, {variant:?}");
             let outcome = f.run(&what, &z[..slots], &plan, &|r, x| r.bootstrap(x, &plan));

@@ -133,9 +133,11 @@ impl Client {
 
     /// The key of a row of the first transform: M times the sparse secret, no factor.
     fn first_key(&mut self, kind: KeyKind, row: &FirstRow, keys: &mut Keys) {
-        let KeyKind::First { g, .. } = kind else { panic!("{kind}") };
+        let KeyKind::First { g, log2_slots } = kind else { panic!("{kind}") };
         let (chain, n) = (self.chain.clone(), self.chain.degree());
-        let basis = chain.level(chain.top()).unwrap().union(&chain.sparse_auxiliary().unwrap());
+        let shape = chain.shape().bootstrapping.as_ref().unwrap();
+        let level = shape.raised_level(chain.most_slots(), 1 << log2_slots);
+        let basis = chain.level(level).unwrap().union(&chain.sparse_auxiliary().unwrap());
         let to = self.inverse_automorphism(g);
         let mut pair = self.pair(&basis, &to, &vec![0; n]);
         let whole = self.diagonal(row);
@@ -291,7 +293,7 @@ impl Client {
         result: &[Vec<u32>],
     ) -> Vec<f64> {
         let (chain, n) = (&self.chain, self.chain.degree());
-        let (bottom, top) = (chain.level(0).unwrap(), chain.level(chain.top()).unwrap());
+        let (bottom, top) = (chain.level(0).unwrap(), chain.level(first.level()).unwrap());
         let whole = |words: &[u32]| -> Vec<i64> {
             self.coefficients(bottom, words).into_iter().map(|c| c as i64).collect()
         };

@@ -39,6 +39,7 @@ pub struct FirstFactor {
     slots: usize,
     rows: Vec<FirstRow>,
     traced: usize,
+    level: usize,
     plaintext_scale: f64,
     scale: f64,
     lift: Basis,
@@ -63,10 +64,9 @@ impl FirstFactor {
             Ok(coefficients_to_slots(n, most, shape.to_slots())?.swap_remove(0))
         };
         let group = stages(slots)?;
-        // As many keys as for all slots.
-        let keys = most / stages(most)?.stride;
-        let repeats = most / slots;
-        let traced = repeats.min(keys);
+        // Twice as many keys as for all slots: those that stages leave add up what repeats.
+        let keys = stages(most)?.stored.len() << usize::from(slots < most);
+        let traced = (most / slots).min(keys / group.stored.len());
         let few = chain.sparse_auxiliary().expect("the chain bootstraps");
         let raised = raised_scale(chain, slots)?;
         let plan = DiagonalPlan { stride: group.stride, baby_steps: 1, slots };
@@ -85,7 +85,8 @@ impl FirstFactor {
         }
         let lift = lift(chain, &few, &rows)?;
         let plaintext_scale = made.plaintext_scale;
-        Ok(Self { slots, rows, traced, plaintext_scale, scale, lift })
+        let level = shape.raised_level(most, slots);
+        Ok(Self { slots, rows, traced, level, plaintext_scale, scale, lift })
     }
 
     /// n, the slots of the ciphertexts that it is for.
@@ -113,6 +114,11 @@ impl FirstFactor {
     /// Repeats of the vector that it adds up; the others are left to be added afterwards.
     pub fn traced(&self) -> usize {
         self.traced
+    }
+
+    /// The level that the modulus is raised to.
+    pub fn level(&self) -> usize {
+        self.level
     }
 
     /// The scale that its diagonals are encoded at.

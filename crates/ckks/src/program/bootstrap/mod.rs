@@ -124,25 +124,28 @@ impl Recorder {
         if x.level == level { Ok(*x) } else { self.drop_to(x, level) }
     }
 
-    /// Times `factor`, at the top level and with what repeats added up: before the transforms to
-    /// slots, or after the first where keys do that.
+    /// Times `factor`, at the level that the transforms to slots begin at, and with what repeats
+    /// added up (SubSum): before these transforms, or after the first where keys do that.
     fn raised(
         &mut self,
         x: &Recorded,
         factor: &BigInt,
         plan: &BootstrappingPlan,
     ) -> Result<Recorded, RecordError> {
-        let most = self.chain().most_slots();
-        match plan.first() {
-            Some(first) => {
-                let raised = self.raise_by_first_factor(x, factor, first)?.result;
-                self.sub_sum(&raised, most / first.traced())
-            }
-            None => {
-                let raised = self.raise_modulus(x, factor, plan.raised_scale)?.result;
-                self.sub_sum(&raised, most)
-            }
+        let mut raised = match plan.first() {
+            Some(first) => self.raise_by_first_factor(x, factor, first)?.result,
+            None => self.raise_modulus(x, factor, plan.raised_scale)?.result,
+        };
+        let chain = self.chain().clone();
+        for rotations in plan.sums(&chain) {
+            let exponents: Vec<u32> =
+                rotations.iter().map(|&by| chain.rotation(by as i64)).collect();
+            raised = match exponents[..] {
+                [g] => self.plus_galois(&raised, g)?,
+                _ => self.galois_sum(&raised, &exponents)?,
+            };
         }
+        Ok(raised)
     }
 
     /// What comes after the sine.
@@ -171,7 +174,7 @@ impl Recorder {
             };
             // (u, i v) and its halves exchanged: u + i v twice.
             let y = match &plan.unpacking {
-                Some(_) => self.sub_sum(&y, 2 * plan.slots())?,
+                Some(_) => self.plus_galois(&y, chain.rotation(plan.slots() as i64))?,
                 None => y,
             };
             // The level above serves the way back from the conjugation-invariant ring.

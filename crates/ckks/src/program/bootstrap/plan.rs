@@ -276,11 +276,14 @@ impl BootstrappingPlan {
             shifts[0] = first_shift(chain, slots)?;
         }
         let n = groups.len();
+        // Few slots may take fewer transforms than the set has levels for.
+        shifts.truncate(n - 1 + usize::from(first.is_some()));
         let to = labels(raised_scale, &shifts, sine / 2.0);
         let to = &to[usize::from(first.is_some())..];
-        let mut to_slots = transforms(chain, &groups[..n - 1], slots, shape.top(), to, encoder)?;
+        let raised = shape.to_slots_output() + n;
+        let mut to_slots = transforms(chain, &groups[..n - 1], slots, raised, to, encoder)?;
         let last = &groups[n - 1..];
-        let at = shape.top() + 1 - n;
+        let at = raised + 1 - n;
         to_slots.extend(transforms(chain, last, period, at, &to[n - 1..], encoder)?);
 
         let q0 = exact::nearest(&q0);
@@ -369,6 +372,27 @@ impl BootstrappingPlan {
         &self.to_coefficients
     }
 
+    /// The level that the modulus is raised to.
+    pub fn raised_level(&self, chain: &Chain) -> usize {
+        let shape = chain.shape().bootstrapping.as_ref();
+        shape.map_or(chain.top(), |shape| shape.to_slots_output() + self.to_slots.len())
+    }
+
+    /// The rotations of what was raised that are added to it, one list after the other, until it
+    /// repeats as its slots do: SubSum. Where the first transform is done by keys, and keys are not
+    /// to be few, three rotations at a time share a decomposition.
+    pub(super) fn sums(&self, chain: &Chain) -> Vec<Vec<usize>> {
+        let period = chain.most_slots() / self.first.as_ref().map_or(1, FirstFactor::traced);
+        let (mut by, mut sums) = (self.slots, Vec::new());
+        while by < period {
+            let four = self.first.is_some() && !self.few_keys && 4 * by <= period;
+            let times = if four { 4 } else { 2 };
+            sums.push((1..times).map(|i| i * by).collect());
+            by *= times;
+        }
+        sums
+    }
+
     /// The level that ciphertexts are brought to first: 0, or more where something comes before the
     /// modulus is raised.
     pub fn start(&self, chain: &Chain) -> usize {
@@ -381,29 +405,27 @@ impl BootstrappingPlan {
     /// The keys that it needs, each with the highest level at which it uses it.
     pub fn key_levels(&self, chain: &Chain) -> Vec<(KeyKind, usize)> {
         let Some(shape) = &chain.shape().bootstrapping else { return Vec::new() };
-        let (top, sine) = (shape.top(), shape.sine_input());
+        let (raised, sine) = (self.raised_level(chain), shape.sine_input());
         let mut levels: BTreeMap<KeyKind, usize> = [
             (KeyKind::Multiplication, sine),
-            (KeyKind::DenseToSparse, top),
+            (KeyKind::DenseToSparse, raised),
             (KeyKind::Galois(chain.conjugation()), shape.to_slots_output()),
         ]
         .into();
         match &self.first {
-            Some(first) => levels.extend(first.kinds().map(|kind| (kind, top))),
-            None => _ = levels.insert(KeyKind::SparseToDense, top),
+            Some(first) => levels.extend(first.kinds().map(|kind| (kind, raised))),
+            None => _ = levels.insert(KeyKind::SparseToDense, raised),
         }
         let back = if shape.stc_first { shape.stc_groups } else { shape.out() };
-        let transforms = self.to_slots.iter().enumerate().map(|(i, t)| (top - i, t));
+        let transforms = self.to_slots.iter().enumerate().map(|(i, t)| (raised - i, t));
         let transforms = transforms
             .chain(self.to_coefficients.iter().enumerate().map(|(i, t)| (back - i, t)))
             .flat_map(|(level, t)| {
                 let rotations = if self.few_keys { t.few_rotations() } else { t.rotations() };
                 rotations.into_iter().map(move |by| (by, level))
             });
-        let traced = self.first.as_ref().map_or(1, FirstFactor::traced);
-        let period = chain.most_slots() / traced;
-        let repeats = (0..).map(|i| self.slots << i).take_while(|&by| by < period);
-        for (by, level) in transforms.chain(repeats.map(|by| (by, top))) {
+        let repeats = self.sums(chain).into_iter().flatten();
+        for (by, level) in transforms.chain(repeats.map(|by| (by, raised))) {
             let held = levels.entry(KeyKind::Galois(chain.rotation(by as i64))).or_insert(level);
             *held = level.max(*held);
         }

@@ -184,8 +184,8 @@ impl Recorder {
         }
         let (prepared, sparse) = self.sparse(x, factor)?;
         let few = chain.sparse_auxiliary().expect("the chain bootstraps");
-        let top = chain.level(chain.top())?;
-        let all = top.union(&few);
+        let raised = chain.level(first.level())?;
+        let all = raised.union(&few);
         let lifted_b = self.lift(sparse.b, first.lift())?;
         let lifted_a = self.lift(sparse.a, &all)?;
         let mut terms = Vec::new();
@@ -208,8 +208,9 @@ impl Recorder {
             }
         }
         let product = [self.sum(b)?, self.sum(a)?];
-        let [b, a] = [self.divide_round(product[0], top)?, self.divide_round(product[1], top)?];
-        let result = Recorded { b, a, level: chain.top(), scale: first.scale(), slots: x.slots };
+        let [b, a] = product.map(|part| self.divide_round(part, raised));
+        let (b, a, level) = (b?, a?, first.level());
+        let result = Recorded { b, a, level, scale: first.scale(), slots: x.slots };
         Ok(FirstFactorSteps { prepared, sparse, lifted_b, lifted_a, integer, product, result })
     }
 
