@@ -52,6 +52,12 @@ struct Work {
         return aligned_four<S::form(i)>(operands[i], turn.source);
     }
     FUNCTION Four turned(const Four& v, const Turn& turn) const { return ::turned(v, turn); }
+    template<int form, int other_form, int count, int first, int step, int other_step, int... others>
+    FUNCTION auto moved_products() const {
+        return sum_moved_products<form, other_form, LOG2_DEGREE>(
+            f, inverse, operands, word, count, Reads{first, step},
+            {Reads{others, other_step}...});
+    }
     FUNCTION u32 constant(int i) const { return constants[2 * i + (word >> (LOG2_DEGREE - 1))]; }
     template<bool is_moved>
     FUNCTION void store(int i, const Four& v) const {

@@ -241,6 +241,12 @@ struct Work {
         return aligned_four<S::form(i)>(operands[S::HALVES + i], turn.source);
     }
     FUNCTION Four turned(const Four& v, const Turn& turn) const { return ::turned(v, turn); }
+    template<int form, int other_form, int count, int first, int step, int other_step, int... others>
+    FUNCTION auto moved_products() const {
+        return sum_moved_products<form, other_form, LOG2_DEGREE>(
+            f, inverse, operands + S::HALVES, word, count, Reads{first, step},
+            {Reads{others, other_step}...});
+    }
     template<int form>
     FUNCTION Four read_from(const Operand& from) const {
         return read_four<form, LOG2_DEGREE>(from, word);

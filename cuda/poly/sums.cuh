@@ -69,6 +69,14 @@ struct Sum {
         for (int i = 0; i < 4; i++) s[i] += c;
     }
 
+    // A value of another sum.
+    FUNCTION void plus(const Four& v) {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            folded[i] = has_folded ? f.once(folded[i] + v.w[i]) : v.w[i];
+        has_folded = true;
+    }
+
     FUNCTION Four value() const {
         Four v;
 #pragma unroll
@@ -186,6 +194,60 @@ FUNCTION Four read_four(const Operand& from, u32 word) {
     } else {
         return aligned_four<form>(from, word);
     }
+}
+
+// Every `step`th read from `first` on.
+struct Reads {
+    u32 first, step;
+};
+
+template<int n>
+struct Fours {
+    Four of[n];
+};
+
+// Sums of `count` products of reads, the factors of each under one automorphism. All sums have the
+// first factors in common. A loop, as the instructions of a long sum spelt out fill no cache.
+template<int form, int other_form, int log2_degree, bool wide, int n>
+FUNCTION Fours<n> sum_moved_products(
+    const Field<wide>& f, u32 inverse, const Operand* operands, u32 word, u32 count,
+    const Reads& first, const Reads (&others)[n]) {
+    constexpr u32 AT_ONCE = wide ? 4 : 8;
+    Fours<n> sums;
+#pragma unroll
+    for (int j = 0; j < n; j++) sums.of[j] = Four{{0, 0, 0, 0}};
+#pragma unroll 1
+    for (u32 done = 0; done < count; done += AT_ONCE) {
+        u64 parts[n][4] = {};
+        unroll<0, AT_ONCE>([&](auto i) {
+            const bool is_there = done + (u32)i.v < count;
+            const u32 t = is_there ? done + (u32)i.v : 0;
+            const Operand& from = operands[first.first + t * first.step];
+            const Turn turn = turn_of<log2_degree>(from, word);
+            Four a = aligned_four<form>(from, turn.source);
+            if constexpr (!is_runs(form)) a = turned(a, turn);
+#pragma unroll
+            for (int k = 0; k < 4; k++) a.w[k] = is_there ? a.w[k] : 0;
+#pragma unroll
+            for (int j = 0; j < n; j++) {
+                const Operand& other = operands[others[j].first + t * others[j].step];
+                Four b = aligned_four<other_form>(other, turn.source);
+                if constexpr (!is_runs(other_form)) b = turned(b, turn);
+#pragma unroll
+                for (int k = 0; k < 4; k++) parts[j][k] += (u64)a.w[k] * b.w[k];
+            }
+        });
+#pragma unroll
+        for (int j = 0; j < n; j++) {
+            Sum<wide> sum(f, inverse);
+#pragma unroll
+            for (int k = 0; k < 4; k++) sum.s[k] = parts[j][k];
+            sum.count = AT_ONCE;
+            sum.plus(sums.of[j]);
+            sums.of[j] = sum.value();
+        }
+    }
+    return sums;
 }
 
 // Writes words `word` to `word` + 3 of a limb of evaluations, or where an automorphism takes them:

@@ -5,6 +5,7 @@
 //! no constant; one of two others, or with a factor, is summed with its like and multiplied by a
 //! constant once. An operand alone is multiplied by its constant.
 
+mod loops;
 mod normal;
 mod steps;
 mod sums;
@@ -13,6 +14,7 @@ pub(crate) use normal::{NormalTile, Normalizer};
 
 use crate::poly::arguments::ReadForm;
 use girih_backend::poly::schedule::Load;
+use loops::{LEAST_IN_LOOP, Loop};
 use std::fmt::Write;
 use steps::StepShape;
 use sums::SumsText;
@@ -163,10 +165,13 @@ impl RowShape {
         self.wide == other.wide && steps.is_some_and(|(own, other)| own.shares_text(other))
     }
 
-    /// Products in its text.
+    /// Products in its text: of a loop as many as are in one round.
     pub fn products(&self) -> usize {
         let terms = self.sums.iter().flat_map(|s| &s.terms);
-        terms.map(|t| if let TermShape::Group(p, _) = t { p.len() } else { 1 }).sum()
+        let all: usize =
+            terms.map(|t| if let TermShape::Group(p, _) = t { p.len() } else { 1 }).sum();
+        let spared = |l: &Loop| l.sums.len() * (l.count - LEAST_IN_LOOP);
+        all - self.loops().iter().map(spared).sum::<usize>()
     }
 
     /// Makes room for records of `words` words, of a list of steps.
@@ -256,7 +261,8 @@ impl RowShape {
         // formed under automorphisms, their operands are too many to be held.
         let most_fetched = most_fetched.min(12usize.saturating_sub(self.halves / 2));
         let turns = self.sums.iter().any(|sum| self.turn_of(sum).is_some());
-        let fetched = if turns { 0 } else { self.reads.len().min(most_fetched) };
+        let held = !turns && self.loops().is_empty();
+        let fetched = if held { self.reads.len().min(most_fetched) } else { 0 };
         // Writing to a string cannot fail.
         let _ = write!(
             t,

@@ -113,14 +113,16 @@ pub(super) fn place(
     placer.placed
 }
 
-/// The sums that read each resident limb.
-fn readers(graph: &Graph) -> Vec<Vec<Id>> {
-    let mut readers = vec![Vec::new(); graph.nodes.len()];
+/// The sums that read each resident limb, and each limb under an automorphism: these come from
+/// memory, whichever tile reads them.
+fn readers(graph: &Graph) -> BTreeMap<Ref, Vec<Id>> {
+    let mut readers: BTreeMap<Ref, Vec<Id>> = BTreeMap::new();
     for (id, node) in graph.nodes.iter().enumerate() {
         let Node::Sum(terms) = node else { continue };
         for of in terms.iter().flat_map(|t| t.refs()) {
-            if matches!(graph.node(of.node), Node::Stored(Limb::Resident { .. })) {
-                readers[of.node as usize].push(id as Id);
+            let is_resident = matches!(graph.node(of.node), Node::Stored(Limb::Resident { .. }));
+            if is_resident || of.g != 1 {
+                readers.entry(of).or_default().push(id as Id);
             }
         }
     }
@@ -149,7 +151,7 @@ struct Placer<'a> {
     graph: &'a Graph,
     needs: Vec<Needs>,
     residents: &'a [ResidentShape],
-    readers: Vec<Vec<Id>>,
+    readers: BTreeMap<Ref, Vec<Id>>,
     pinned: Vec<bool>,
     placed: Placed,
 }
@@ -275,10 +277,12 @@ impl Placer<'_> {
         if self.graph.halves[id as usize] > 1 && level > own + PATIENCE {
             return true;
         }
-        // What it reads of resident polynomials is read at its own level anyway.
+        // What it reads from memory in any case may be read at its own level anyway.
         let shared = terms.iter().flat_map(|t| t.refs()).filter(|of| {
-            self.readers[of.node as usize].iter().any(|&other| {
-                other != id && self.pinned[other as usize] && self.graph.level(other) == own
+            self.readers.get(of).is_some_and(|others| {
+                others.iter().any(|&other| {
+                    other != id && self.pinned[other as usize] && self.graph.level(other) == own
+                })
             })
         });
         let spared: f64 = shared.map(|of| self.size(of.node)).sum();

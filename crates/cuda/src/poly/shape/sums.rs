@@ -1,5 +1,6 @@
 //! The sums of a shape as text of a kernel.
 
+use super::loops::Loop;
 use super::{RowShape, SumShape, TermShape, Value};
 use std::fmt::Write;
 
@@ -13,6 +14,7 @@ pub(super) struct SumsText<'a> {
     has_turn: Vec<bool>,
     has_sum: Vec<bool>,
     has_group: Vec<Vec<bool>>,
+    loops: Vec<Loop>,
     text: String,
 }
 
@@ -74,6 +76,7 @@ impl<'a> SumsText<'a> {
             has_turn: vec![false; shape.reads.len() + 1],
             has_sum: vec![false; shape.sums.len()],
             has_group: groups.collect(),
+            loops: shape.loops(),
             text: String::new(),
         };
         // Each sum leaves as soon as it may, so that its words take no registers any longer: a
@@ -151,6 +154,9 @@ impl<'a> SumsText<'a> {
         let shape = self.shape;
         let sum = &shape.sums[number];
         let moved = shape.turn_of(sum).is_none();
+        if self.loops.iter().any(|l| l.adds(number, term)) {
+            return;
+        }
         for addend in sum.terms[term].addends().into_iter().filter(|&addend| wanted(addend)) {
             let line = match addend {
                 Addend::Product(a, b) | Addend::Grouped(a, b) => {
@@ -174,6 +180,31 @@ impl<'a> SumsText<'a> {
         }
     }
 
+    /// The loops whose first sum this is, for all of their sums.
+    fn loops_of(&mut self, number: usize) {
+        for (at, own) in self.loops.clone().iter().enumerate() {
+            if own.sums[0].sum != number {
+                continue;
+            }
+            let form = |read: u16| self.shape.reads[usize::from(read)].form as u8;
+            let forms = (form(own.first), form(own.sums[0].second));
+            let [a, b] = own.steps;
+            let others: Vec<_> = own.sums.iter().map(|sum| sum.second.to_string()).collect();
+            self.line(&format!(
+                "const auto l{at} = x.template moved_products<{}, {}, {}, {}, {a}, {b}, {}>();",
+                forms.0,
+                forms.1,
+                own.count,
+                own.first,
+                others.join(", ")
+            ));
+            for (i, sum) in own.sums.iter().enumerate() {
+                let to = self.accumulator(sum.sum);
+                self.line(&format!("{to}.plus(l{at}.of[{i}]);"));
+            }
+        }
+    }
+
     /// What is left of a sum, and its value.
     fn sum(&mut self, number: usize) {
         let shape = self.shape;
@@ -182,6 +213,7 @@ impl<'a> SumsText<'a> {
             let value = self.value(value, true);
             return self.line(&format!("const auto v{number} = {value};"));
         }
+        self.loops_of(number);
         let (turns, to) = (self.turns, self.accumulator(number));
         for (i, term) in sum.terms.iter().enumerate() {
             self.add(number, i, |addend| !turns || addend.last_sum().is_none());
