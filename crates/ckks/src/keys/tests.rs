@@ -300,7 +300,8 @@ fn keys_of_the_first_transform_hide_diagonals_times_the_sparse_secret() {
             assert_eq!(kind.positions(&set).len(), limbs);
             check_rows(&set, &keys, kind, &dense, &sparse);
             let mut mask = vec![0; 1024];
-            keys.limb(kind, 0, KeyPart::Mask, kind.positions(&set)[0], &mut mask).expect("it is there");
+            keys.limb(kind, 0, KeyPart::Mask, kind.positions(&set)[0], &mut mask)
+                .expect("it is there");
             assert!(!masks.contains(&mask), "{kind} shares its mask");
             masks.push(mask);
         }

@@ -5,7 +5,7 @@ use girih_backend::poly::{Term, Value};
 
 use super::error::RecordError;
 use super::keys::{Digits, Extended, KeyProduct};
-use super::recorder::{KeyKind, Recorded, Recorder};
+use super::recorder::{KeyKind, Part, Recorded, Recorder};
 use super::transform::Terms;
 
 impl Recorder {
@@ -124,6 +124,44 @@ impl Recorder {
             self.mod_down(Extended { low, high })
         };
         let (b, a) = (down(b)?, down(a)?);
+        Ok(Recorded { b, a, ..*x })
+    }
+
+    /// A ciphertext to which step after step is added what the automorphisms X -> X^g of the step
+    /// make of it. Each step has one ModUp and one ModDown of a; b is divided by P once, behind the
+    /// last.
+    pub(crate) fn galois_sums(
+        &mut self,
+        x: &Recorded,
+        steps: &[Vec<u32>],
+    ) -> Result<Recorded, RecordError> {
+        let p = self.auxiliary_product(self.chain().clone().level(x.level)?);
+        let mut a = x.a;
+        // P b over B_l, and what was added to it over P.
+        let (mut low, mut high) = (self.scaled(p.clone(), x.b)?, None);
+        for exponents in steps {
+            let digits = self.digits(a, x.level)?;
+            let mut b = Terms {
+                low: vec![Term::plus(low)],
+                high: high.map(Term::plus).into_iter().collect(),
+            };
+            let mut of_a = Terms { low: vec![Term::scaled(p.clone(), a)], high: Vec::new() };
+            for &g in exponents {
+                let kind = KeyKind::Galois(g);
+                let own = (vec![Term::plus(low)], high.map(Term::plus).into_iter().collect());
+                let product = KeyProduct {
+                    b: self.key_product_part(&digits, kind, Part::B, own.0, own.1)?,
+                    a: self.key_product_part(&digits, kind, Part::A, Vec::new(), Vec::new())?,
+                };
+                let product = self.automorphism_of_product(product, g)?;
+                b.add(product.b);
+                of_a.add(product.a);
+            }
+            (low, high) = (self.sum(b.low)?, Some(self.sum(b.high)?));
+            let sums = Extended { low: self.sum(of_a.low)?, high: Some(self.sum(of_a.high)?) };
+            a = self.mod_down(sums)?;
+        }
+        let b = if steps.is_empty() { x.b } else { self.mod_down(Extended { low, high })? };
         Ok(Recorded { b, a, ..*x })
     }
 

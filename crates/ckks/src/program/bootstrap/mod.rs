@@ -137,13 +137,15 @@ impl Recorder {
             None => self.raise_modulus(x, factor, plan.raised_scale)?.result,
         };
         let chain = self.chain().clone();
-        for rotations in plan.sums(&chain) {
-            let exponents: Vec<u32> =
-                rotations.iter().map(|&by| chain.rotation(by as i64)).collect();
-            raised = match exponents[..] {
-                [g] => self.plus_galois(&raised, g)?,
-                _ => self.galois_sum(&raised, &exponents)?,
-            };
+        let exponents = |rotations: &Vec<usize>| -> Vec<u32> {
+            rotations.iter().map(|&by| chain.rotation(by as i64)).collect()
+        };
+        let sums: Vec<Vec<u32>> = plan.sums(&chain).iter().map(exponents).collect();
+        if plan.first().is_some() && !plan.few_keys() {
+            return self.galois_sums(&raised, &sums);
+        }
+        for g in sums.into_iter().flatten() {
+            raised = self.plus_galois(&raised, g)?;
         }
         Ok(raised)
     }

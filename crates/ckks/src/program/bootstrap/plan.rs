@@ -144,6 +144,17 @@ fn halve_first(group: &mut Group, n: usize) {
     }
 }
 
+/// Diagonals at low levels up to which a transform of few slots takes no giant step: its three
+/// launches take longer than the keys of twice as many baby steps, which have one digit there.
+const MOST_BABY_STEPS: usize = 16;
+
+fn without_giant_steps(group: &mut Group) {
+    let count = group.stored.len();
+    if count <= MOST_BABY_STEPS {
+        group.baby_steps = count.next_power_of_two();
+    }
+}
+
 fn add(to: &mut Option<Vec<Complex64>>, more: Vec<Complex64>) {
     *to = Some(match to.take() {
         Some(there) => there.into_iter().zip(more).map(|(x, y)| x + y).collect(),
@@ -245,6 +256,9 @@ impl BootstrappingPlan {
         let sine = chain.sine_scale(shape.sine_input()).expect("a level of EvalMod");
         let mut groups = coefficients_to_slots(slots, chain.most_slots(), shape.to_slots())?;
         let mut back = slots_to_coefficients(slots, shape.to_coefficients())?;
+        if shape.stc_first && slots < chain.most_slots() {
+            back.iter_mut().for_each(without_giant_steps);
+        }
         let (mut period, mut unpacking) = (slots, None);
         if variant == Variant::Packed {
             period = 2 * slots;
