@@ -317,6 +317,54 @@ fn hoisted(log2_degree: u32) -> RandomProgram {
     RandomProgram { program, residents, inputs, keep: Vec::new() }
 }
 
+/// Long sums of products, the factors of each under one automorphism: kernels add them in loops.
+#[test]
+fn long_sums_under_automorphisms() {
+    let backend = EmulatedBackend::new().unwrap();
+    for log2_degree in [4, 11] {
+        let program = moved_products(log2_degree);
+        let own = backend.poly().unwrap().plan(program.program.ring());
+        for products in [450, 0] {
+            let options = PolyOptions::of(own).with("most_products", products);
+            check_by(&backend, &program, &options, &format!("2^{log2_degree}, {options}"));
+        }
+    }
+}
+
+/// A polynomial under 14 automorphisms (not whole rounds of a loop), each product with resident
+/// ones under the same: a sum that is transformed back, one that is not, and one of short ones.
+fn moved_products(log2_degree: u32) -> RandomProgram {
+    let ring = random::ring(log2_degree);
+    let mut numbers = Numbers::new(11);
+    let basis = ring.basis(0..6);
+    let mut builder = ProgramBuilder::new(ring.clone());
+    let mut residents = Vec::new();
+    let x = builder.input(basis.clone(), Domain::Coefficients).unwrap();
+    let x = builder.transform(x, Domain::Evaluations);
+    let mut sums = [Vec::new(), Vec::new(), Vec::new()];
+    for i in 0..14 {
+        let g = 2 * i + 1;
+        let moved = builder.automorphism(x, g).unwrap();
+        for (sum, log2_run) in sums.iter_mut().zip([0, 0, 2]) {
+            let shape = ResidentShape { basis: basis.clone(), log2_run };
+            let words = numbers.limbs(&ring, &basis, ring.degree() >> log2_run);
+            residents.push((shape.clone(), words));
+            let key = builder.resident(shape).unwrap();
+            sum.push(Term::product(moved, builder.automorphism(key, g).unwrap()));
+        }
+    }
+    let [a, b, short] = sums.map(|terms| builder.sum(terms).unwrap());
+    let a = builder.transform(a, Domain::Coefficients);
+    for sum in [a, b, short] {
+        builder.output(sum);
+    }
+    let program = builder.finish();
+    let inputs = program.inputs().iter().map(|of| numbers.limbs(&ring, &of.basis, ring.degree()));
+    let inputs = inputs.collect();
+    let residents = HostPolynomials::new(&ring, residents).unwrap();
+    RandomProgram { program, residents, inputs, keep: Vec::new() }
+}
+
 /// The kernels that serve any program, and the change from these to a program's own.
 #[test]
 fn tiers() {

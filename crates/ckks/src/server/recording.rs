@@ -135,7 +135,7 @@ impl ServerKey {
         inputs: &[Estimate],
         record: impl FnOnce(&mut Builder<'_>) -> Result<Vec<Node>>,
     ) -> Result<Vec<Estimate>> {
-        let mut builder = Builder::new(self)?;
+        let mut builder = Builder::new(self)?.without_key_levels();
         let outputs = record(&mut builder)?;
         let parts = builder.finish(&outputs)?;
         let slots = self.set().slots();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use super::joined;
 use super::memory::{While, advised};
 use crate::keys::KeyKind;
-use crate::program::{PlainPolynomial, ResidentRequest, join_halves};
+use crate::program::{Part, PlainPolynomial, ResidentRequest, join_halves};
 use crate::{CkksParameters, Error, Result};
 use girih_backend::parallel::prelude::*;
 use girih_backend::poly::{PolyEngine, Resident, ResidentShape, ResidentSource, RingShape};
@@ -239,6 +239,12 @@ impl Library {
         }
         let mut held: Vec<KeyKind> = self.keys.keys().filter_map(kind_of).collect();
         Err(Error::MissingKey { wanted: self.names(&mut missing), held: self.names(&mut held) })
+    }
+
+    /// Refuses kinds of keys that are not there.
+    pub fn check_kinds(&self, kinds: impl Iterator<Item = KeyKind>) -> Result<()> {
+        let first = |kind| ResidentRequest::Key { kind, digit: 0, part: Part::B };
+        self.check_keys(&kinds.map(first).collect::<Vec<_>>())
     }
 
     /// Keys in words: "multiplication, conjugation, rotations by 1, 2, -1".

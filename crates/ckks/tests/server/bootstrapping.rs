@@ -1,7 +1,7 @@
 //! Bootstrapping and its variants, at N = 2^10.
 
 use girih_backend::NoProgress;
-use girih_ckks::server::{Bootstrapping, KeySwitching, Options};
+use girih_ckks::server::{Bootstrapping, Builder, KeySwitching, Options};
 use girih_ckks::{CkksParameters, ClientKey, Complex64, Error, EvaluationKeys, KeyKind};
 
 use crate::support::{Pair, SMALL, complex, kinds, numbers, pair, pair_of, server_of, to_complex};
@@ -73,6 +73,13 @@ fn keys_for_their_levels_alone_are_enough() {
         squared(2).unwrap();
         let error = squared(3).expect_err("no key reaches there").to_string();
         assert!(error.contains("relinearisation key was made for levels up to 2"), "{error}");
+        // What is only estimated needs no key, and so none for its level.
+        let of = server.upload(&[client().encrypt_at(&complex(16, 91), 3).unwrap()]).unwrap();
+        let square = |b: &mut Builder<'_>| {
+            let x = b.input_with(3, of.scale(), 16)?;
+            Ok(vec![b.square(&x)?])
+        };
+        assert_eq!(server.estimate(&[of.estimate()], square).unwrap().len(), 1);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Builder, Node};
-use crate::program::BootstrappingPlan;
+use crate::program::{BootstrappingPlan, RecordError};
 use crate::server::Bootstrapping;
 use crate::server::room::Room;
 use crate::server::tracked::{Tracked, salt};
@@ -33,10 +33,12 @@ impl Builder<'_> {
         let plan = self.bootstrapping(x.at.slots, how)?;
         let noise = self.refreshed(how, x)?;
         let (at, switching) = if how.real {
-            let at = self.recorder.bootstrap_real(&x.at, &plan)?;
+            let at = self.recorder.bootstrap_real(&x.at, &plan);
+            let at = self.with_keys_named(at, &plan)?;
             (at, self.model().key_switch(at.level, at.scale))
         } else {
-            (self.recorder.bootstrap(&x.at, &plan)?, 0.0)
+            let at = self.recorder.bootstrap(&x.at, &plan);
+            (self.with_keys_named(at, &plan)?, 0.0)
         };
         let x = x.estimate;
         Ok(self.noted("a bootstrapping", at, move |e| noise(&e[x], switching)))
@@ -53,7 +55,8 @@ impl Builder<'_> {
         let x = &self.bootstrappable(x, how)?;
         let plan = self.bootstrapping(x.at.slots, how)?;
         let adjust = self.adjustment(how, x)?;
-        let halves = self.recorder.bootstrap_halves(&x.at, &plan)?;
+        let halves = self.recorder.bootstrap_halves(&x.at, &plan);
+        let halves = self.with_keys_named(halves, &plan)?;
         let (x, salt) = (x.estimate, salt("bootstrapping", &[]));
         let rule = move |e: &[Tracked]| e[x].clone().averaged().renewed(salt).with_noise(adjust);
         Ok(halves.map(|at| self.noted_within(None, at, rule)))
@@ -145,6 +148,19 @@ impl Builder<'_> {
         self.server.plan(slots, how)
     }
 
+    /// What was recorded. Rotation keys may be there, but for lower levels, from a bootstrapping of
+    /// another number of slots: then it is that of this number that is named as missing.
+    fn with_keys_named<T>(
+        &self,
+        recorded: std::result::Result<T, RecordError>,
+        plan: &BootstrappingPlan,
+    ) -> Result<T> {
+        if let (Err(RecordError::Level { .. }), Some(first)) = (&recorded, plan.first()) {
+            self.server.shared().library.check_kinds(first.kinds())?;
+        }
+        Ok(recorded?)
+    }
+
     /// `x` as the operand of a bootstrapping. The modular reduction takes slots that stay below
     /// half of Q_0, a quarter where an arcsine follows the sine.
     fn bootstrappable(&mut self, x: &Node, how: &Bootstrapping) -> Result<Node> {
@@ -190,7 +206,8 @@ impl Builder<'_> {
         let [u, v] = [&self.bootstrappable(u, how)?, &self.bootstrappable(v, how)?];
         let plan = self.bootstrapping(u.at.slots, how)?;
         let noise = [self.refreshed(how, u)?, self.refreshed(how, v)?];
-        let [re, im] = self.recorder.bootstrap_real_pair([&u.at, &v.at], &plan)?;
+        let both = self.recorder.bootstrap_real_pair([&u.at, &v.at], &plan);
+        let [re, im] = self.with_keys_named(both, &plan)?;
         let switching = self.model().key_switch(re.level, re.scale);
         // Each meets the magnitude of both, and its own error alone.
         let (u, v) = (u.estimate, v.estimate);
@@ -227,7 +244,8 @@ impl Builder<'_> {
         let x = &self.bootstrappable(x, how)?;
         let plan = self.bootstrapping(x.at.slots, how)?;
         let noise = self.server.refresh_noise(x.at.slots, how)?;
-        let at = self.recorder.bootstrap_twice(&x.at, &plan, bits)?;
+        let at = self.recorder.bootstrap_twice(&x.at, &plan, bits);
+        let at = self.with_keys_named(at, &plan)?;
         let bottom = self.model().rounding(self.canonical("a bootstrapping", 0)?);
         let rounding = self.model().rounding(at.scale) * std::f64::consts::SQRT_2;
         let adjusts = 2.0f64.sqrt() * bottom;

@@ -141,6 +141,12 @@ impl<'s> Builder<'s> {
         })
     }
 
+    /// Keys that serve some levels alone limit nothing: it is recorded to be estimated, not run.
+    pub(super) fn without_key_levels(mut self) -> Self {
+        self.recorder.limit_keys(std::sync::Arc::default());
+        self
+    }
+
     /// The parameter set.
     pub fn set(&self) -> &CkksParameters {
         self.server.set()

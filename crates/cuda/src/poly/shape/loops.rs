@@ -92,3 +92,71 @@ impl RowShape {
         (products.iter().enumerate().take_while(fits).count(), [a, b])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Read, ReadForm, SumShape};
+    use super::*;
+
+    /// Sums of products of reads; `turns` are those of the reads.
+    fn shape(turns: &[u16], sums: &[Vec<(u16, u16)>]) -> RowShape {
+        let read = |&turn: &u16| Read {
+            form: if turn > 0 { ReadForm::Gather } else { ReadForm::Words },
+            turn,
+        };
+        let product = |&(a, b): &(u16, u16)| TermShape::Product(Value::Read(a), Value::Read(b));
+        let sum = |pairs: &Vec<(u16, u16)>| SumShape {
+            terms: pairs.iter().map(product).collect(),
+            ..Default::default()
+        };
+        RowShape {
+            reads: turns.iter().map(read).collect(),
+            sums: sums.iter().map(sum).collect(),
+            ..Default::default()
+        }
+    }
+
+    /// First factors that two sums share are read once; one product is of words as they lie.
+    #[test]
+    fn sums_with_the_same_first_factors_share_a_loop() {
+        let turns: Vec<u16> = (0..3).flat_map(|_| 0..10).collect();
+        let sum = |second: u16| (0..10).map(|i| (i, second + i)).collect();
+        let shape = shape(&turns, &[sum(10), sum(20)]);
+        let part = |sum, second| LoopSum { sum, term: 1, second };
+        let sums = vec![part(0, 11), part(1, 21)];
+        let expected = Loop { count: 9, first: 1, steps: [1, 1], sums };
+        assert_eq!(shape.loops(), [expected.clone()]);
+        assert!(expected.adds(1, 1) && expected.adds(1, 9) && !expected.adds(1, 0));
+        // One product of each sum beside the loop, and a round of it for each.
+        assert_eq!(shape.products(), 2 + 2 * LEAST_IN_LOOP);
+        let text = shape.text(0, false, 10);
+        let call = "x.template moved_products<3, 3, 9, 1, 1, 1, 11, 21>()";
+        assert_eq!(text.matches("moved_products").count(), 1, "{text}");
+        assert!(text.contains(call) && text.contains("FETCHED = 0"), "{text}");
+    }
+
+    #[test]
+    fn other_products_are_spelt_out() {
+        let pairs =
+            |count: u16| -> Vec<(u16, u16)> { (0..count).map(|i| (2 * i, 2 * i + 1)).collect() };
+        let own_turn = |count: u16| -> Vec<u16> { (0..2 * count).map(|i| i / 2 + 1).collect() };
+        let found = shape(&own_turn(8), &[pairs(8)]).loops();
+        assert_eq!((found.len(), found[0].count, found[0].steps), (1, 8, [2, 2]));
+        // Too few, factors under two automorphisms, one for all, none, and numbers without a step.
+        let mut two = own_turn(8);
+        two[9] = 99;
+        let mut mixed = pairs(8);
+        mixed.swap(3, 4);
+        for (turns, sums) in [
+            (own_turn(7), pairs(7)),
+            (two, pairs(8)),
+            (vec![1; 16], pairs(8)),
+            (vec![0; 16], pairs(8)),
+            (own_turn(8), mixed),
+        ] {
+            let shape = shape(&turns, &[sums.clone()]);
+            assert_eq!(shape.loops(), [], "{turns:?}");
+            assert_eq!(shape.products(), sums.len());
+        }
+    }
+}

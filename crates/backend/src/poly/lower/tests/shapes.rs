@@ -408,6 +408,41 @@ fn few_limbs_go_through_memory_instead_of_many_products() {
     assert_eq!(stored_evaluations(&schedule.launches[2]), 2 * 9);
 }
 
+/// Both halves of a sum of products under automorphisms are formed together, though only one of
+/// them is needed at once: what is moved comes from memory for both.
+#[test]
+fn what_both_halves_read_under_automorphisms_is_read_once() {
+    let mut r = Recorder::new();
+    let x = r.pair(6);
+    let basis = r.basis(x.0);
+    let mut sums = [Vec::new(), Vec::new()];
+    for g in [5, 25, 29, 13] {
+        let moved = r.builder.automorphism(x.0, g).unwrap();
+        for sum in &mut sums {
+            let key = r.resident(basis.clone(), 0);
+            let key = r.builder.automorphism(key, g).unwrap();
+            sum.push(Term::product(moved, key));
+        }
+    }
+    let [b, a] = sums.map(|terms| r.builder.sum(terms).unwrap());
+    // a is raised first; b waits for what comes of it.
+    let product = r.raise(a).into_iter().map(|(_, digit)| r.builder.limbs(digit, basis.clone()));
+    let terms = product.map(|digit| Term::product(digit.unwrap(), x.1)).collect::<Vec<_>>();
+    let sum = r.builder.sum([vec![Term::plus(b)], terms].concat()).unwrap();
+    r.builder.output(sum);
+    let schedule = r.schedule();
+    let reads = |launch: &Launch| match launch {
+        Launch::Columns(_) => 0,
+        _ => {
+            let terms = rows(launch).iter().flat_map(|t| &t.sums).flat_map(|s| &s.terms);
+            let streams = terms.flat_map(|t| [t.a, t.b]).flatten();
+            streams.filter(|s| matches!(s, Source::Stream(l) if l.automorphism != 1)).count()
+        }
+    };
+    let found: Vec<usize> = schedule.launches.iter().map(reads).collect();
+    assert_eq!(found, [4 * 2 * 2 * 6, 0, 0], "{}", kernels(&schedule));
+}
+
 /// Three rotations of one pair, times a diagonal each.
 fn hoisted_rotations() -> Recorder {
     let mut r = Recorder::new();
