@@ -410,6 +410,7 @@ fn sets_with_a_first_transform_by_keys() {
         for (log2_slots, stages, level, log2_keys) in [
             (15, &[5, 3, 3, 4][..], top, 5),
             (14, &[6, 4, 4], top - 1, 6),
+            (12, &[6, 3, 3], top - 1, 6),
             (11, &[6, 3, 2], top - 1, 6),
             (10, &[6, 4], top - 2, 6),
             (9, &[6, 3], top - 2, 6),
