@@ -18,7 +18,8 @@ pub enum KeyKind {
     SparseToDense,
     /// For a row of the first transform of a bootstrapping of 2^`log2_slots` slots, in sets that
     /// do it by keys: from a diagonal times the sparse secret to what X -> X^g takes to s, under
-    /// the primes of the top level and the first two auxiliary ones. g is 1 for one of them.
+    /// the primes of the level that the modulus is raised to and the first two auxiliary ones. g is
+    /// 1 for one of them.
     First {
         /// log2 of the slots: keys of one number do not serve another.
         log2_slots: u8,
@@ -44,14 +45,21 @@ pub enum KeyKind {
 /// those by powers of two alone do as well; with all of them four terms are added at a time, with
 /// half as many decompositions.
 pub fn inner_sum_rotations(width: usize, stride: i64) -> Vec<i64> {
-    let (mut amounts, mut terms) = (Vec::new(), 1);
+    // Modulo a power of two, as slots are, whatever the stride.
+    let amount = |by: usize| stride.wrapping_mul(by as i64);
+    sum_steps(width, 4).into_iter().flatten().map(amount).collect()
+}
+
+/// Rotations, in units of the stride, that step after step add up `width` terms: `at_once`, 2 or 4,
+/// a step, and 2 in the last where no more are left.
+pub(crate) fn sum_steps(width: usize, at_once: usize) -> Vec<Vec<usize>> {
+    let (mut steps, mut terms) = (Vec::new(), 1);
     while terms < width {
-        let most = if terms <= width / 4 { 4 } else { 2 };
-        // Modulo a power of two, as slots are, whatever the stride.
-        amounts.extend((1..most).map(|i| stride.wrapping_mul((i * terms) as i64)));
-        terms *= most;
+        let times = if terms <= width / at_once { at_once } else { 2 };
+        steps.push((1..times).map(|i| i * terms).collect());
+        terms *= times;
     }
-    amounts
+    steps
 }
 
 impl KeyKind {

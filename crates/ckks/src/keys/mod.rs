@@ -18,6 +18,7 @@ mod within;
 pub use client::{ClientKey, Decryption};
 pub use evaluation::EvaluationKeys;
 pub use explicit::ExplicitKeys;
+pub(crate) use kind::sum_steps;
 pub use kind::{KeyKind, galois_element, inner_sum_rotations, rotation_of};
 pub(crate) use masks::mask_limbs;
 pub use public::PublicKey;

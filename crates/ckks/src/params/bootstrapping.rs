@@ -237,13 +237,13 @@ pub(crate) fn to_slots_stages(
     match full.split_first() {
         _ if log2_slots == log2_most => full,
         Some((&first, rest)) if by_keys => {
-            // A key costs a tenth of a rotation at the top: one stage more there is cheaper than
-            // among the others, and each of these that is left out spares a level.
-            let by_keys = log2_slots.min(first + 1);
-            let left = log2_slots - by_keys;
+            // A key costs a tenth of a rotation at the top, so that one stage more is cheaper there
+            // than in another transform, and each transform that is left out spares a level.
+            let kept = log2_slots.min(first + 1);
+            let left = log2_slots - kept;
             let most = rest.iter().copied().max().unwrap_or(1).max(1);
             let others = left.div_ceil(most).clamp(1, rest.len());
-            [vec![by_keys], shares(left, &(0..others).collect::<Vec<_>>())].concat()
+            [vec![kept], shares(left, &(0..others).collect::<Vec<_>>())].concat()
         }
         _ => equal(log2_slots),
     }

@@ -109,22 +109,7 @@ impl Recorder {
     /// # Errors
     /// For a g that is even or not below 2N.
     pub fn galois_sum(&mut self, x: &Recorded, exponents: &[u32]) -> Result<Recorded, RecordError> {
-        let digits = self.hoist(x)?;
-        let p = self.auxiliary_product(self.chain().clone().level(x.level)?);
-        let first = |v: Value| Terms { low: vec![Term::scaled(p.clone(), v)], high: Vec::new() };
-        let (mut b, mut a) = (first(x.b), first(x.a));
-        for &g in exponents {
-            let product = self.galois_extended(x, &digits, g)?;
-            b.add(product.b);
-            a.add(product.a);
-        }
-        let mut down = |terms: Terms| -> Result<Value, RecordError> {
-            let low = self.sum(terms.low)?;
-            let high = if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
-            self.mod_down(Extended { low, high })
-        };
-        let (b, a) = (down(b)?, down(a)?);
-        Ok(Recorded { b, a, ..*x })
+        self.galois_sums(x, &[exponents.to_vec()])
     }
 
     /// A ciphertext to which step after step is added what the automorphisms X -> X^g of the step
@@ -137,32 +122,41 @@ impl Recorder {
     ) -> Result<Recorded, RecordError> {
         let p = self.auxiliary_product(self.chain().clone().level(x.level)?);
         let mut a = x.a;
-        // P b over B_l, and what was added to it over P.
-        let (mut low, mut high) = (self.scaled(p.clone(), x.b)?, None);
+        // P b, and what was added to it.
+        let mut b = Extended { low: self.scaled(p.clone(), x.b)?, high: None };
         for exponents in steps {
             let digits = self.digits(a, x.level)?;
-            let mut b = Terms {
-                low: vec![Term::plus(low)],
-                high: high.map(Term::plus).into_iter().collect(),
-            };
-            let mut of_a = Terms { low: vec![Term::scaled(p.clone(), a)], high: Vec::new() };
+            let (mut of_b, mut of_a) = (Terms::default(), Terms::default());
+            of_b.add(b);
+            of_a.low.push(Term::scaled(p.clone(), a));
             for &g in exponents {
+                if g == 1 {
+                    of_b.add(b);
+                    of_a.low.push(Term::scaled(p.clone(), a));
+                    continue;
+                }
+                let mut own = Terms::default();
+                own.add(b);
                 let kind = KeyKind::Galois(g);
-                let own = (vec![Term::plus(low)], high.map(Term::plus).into_iter().collect());
                 let product = KeyProduct {
-                    b: self.key_product_part(&digits, kind, Part::B, own.0, own.1)?,
+                    b: self.key_product_part(&digits, kind, Part::B, own.low, own.high)?,
                     a: self.key_product_part(&digits, kind, Part::A, Vec::new(), Vec::new())?,
                 };
                 let product = self.automorphism_of_product(product, g)?;
-                b.add(product.b);
+                of_b.add(product.b);
                 of_a.add(product.a);
             }
-            (low, high) = (self.sum(b.low)?, Some(self.sum(b.high)?));
-            let sums = Extended { low: self.sum(of_a.low)?, high: Some(self.sum(of_a.high)?) };
-            a = self.mod_down(sums)?;
+            b = self.extended(of_b)?;
+            let sum = self.extended(of_a)?;
+            a = self.mod_down(sum)?;
         }
-        let b = if steps.is_empty() { x.b } else { self.mod_down(Extended { low, high })? };
-        Ok(Recorded { b, a, ..*x })
+        Ok(Recorded { b: self.mod_down(b)?, a, ..*x })
+    }
+
+    fn extended(&mut self, terms: Terms) -> Result<Extended, RecordError> {
+        let low = self.sum(terms.low)?;
+        let high = if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
+        Ok(Extended { low, high })
     }
 
     /// Each slot j becomes the sum of slots j, j + stride, .., j + (width - 1) stride; `width` a

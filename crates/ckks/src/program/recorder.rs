@@ -140,8 +140,8 @@ fn evaluate_naively(modulus: Modulus, words: &mut [u32]) {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ResidentRequest {
     /// A polynomial of a switching key, over all its primes: F and P, but B_0 and the first
-    /// auxiliary primes for [`KeyKind::DenseToSparse`], the top level and these for
-    /// [`KeyKind::First`].
+    /// auxiliary primes for [`KeyKind::DenseToSparse`], the level that the modulus is raised to and
+    /// these for [`KeyKind::First`].
     Key {
         /// Which key.
         kind: KeyKind,

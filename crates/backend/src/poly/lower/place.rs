@@ -4,7 +4,7 @@
 //! it could have been known earlier: its operands lie in memory anyway. One that several phases
 //! need is stored by the first, or computed again where that reads no more than it would.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::expand::{Demand, Wanted};
 use super::graph::{Graph, Id, Node, Ref};
@@ -115,8 +115,8 @@ pub(super) fn place(
 
 /// The sums that read each resident limb, and each limb under an automorphism: these come from
 /// memory, whichever tile reads them.
-fn readers(graph: &Graph) -> BTreeMap<Ref, Vec<Id>> {
-    let mut readers: BTreeMap<Ref, Vec<Id>> = BTreeMap::new();
+fn readers(graph: &Graph) -> HashMap<Ref, Vec<Id>> {
+    let mut readers: HashMap<Ref, Vec<Id>> = HashMap::new();
     for (id, node) in graph.nodes.iter().enumerate() {
         let Node::Sum(terms) = node else { continue };
         for of in terms.iter().flat_map(|t| t.refs()) {
@@ -151,7 +151,7 @@ struct Placer<'a> {
     graph: &'a Graph,
     needs: Vec<Needs>,
     residents: &'a [ResidentShape],
-    readers: BTreeMap<Ref, Vec<Id>>,
+    readers: HashMap<Ref, Vec<Id>>,
     pinned: Vec<bool>,
     placed: Placed,
 }

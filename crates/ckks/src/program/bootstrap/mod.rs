@@ -141,7 +141,8 @@ impl Recorder {
             rotations.iter().map(|&by| chain.rotation(by as i64)).collect()
         };
         let sums: Vec<Vec<u32>> = plan.sums(&chain).iter().map(exponents).collect();
-        if plan.first().is_some() && !plan.few_keys() {
+        // Nothing is left to divide where nothing was added.
+        if plan.first().is_some() && !plan.few_keys() && !sums.is_empty() {
             return self.galois_sums(&raised, &sums);
         }
         for g in sums.into_iter().flatten() {

@@ -18,6 +18,7 @@ use super::first::{FirstFactor, first_shift};
 use super::invariant::TwoValues;
 use super::shape::{raised_scale, shape_of};
 use crate::Encoder;
+use crate::keys::sum_steps;
 
 /// How the sine is evaluated on both halves of the coefficients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -397,14 +398,9 @@ impl BootstrappingPlan {
     /// to be few, three rotations at a time share a decomposition.
     pub(super) fn sums(&self, chain: &Chain) -> Vec<Vec<usize>> {
         let period = chain.most_slots() / self.first.as_ref().map_or(1, FirstFactor::traced);
-        let (mut by, mut sums) = (self.slots, Vec::new());
-        while by < period {
-            let four = self.first.is_some() && !self.few_keys && 4 * by <= period;
-            let times = if four { 4 } else { 2 };
-            sums.push((1..times).map(|i| i * by).collect());
-            by *= times;
-        }
-        sums
+        let at_once = if self.first.is_some() && !self.few_keys { 4 } else { 2 };
+        let times = |step: Vec<usize>| step.into_iter().map(|by| by * self.slots).collect();
+        sum_steps(period / self.slots, at_once).into_iter().map(times).collect()
     }
 
     /// The level that ciphertexts are brought to first: 0, or more where something comes before the

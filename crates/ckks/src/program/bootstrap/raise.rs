@@ -34,13 +34,13 @@ pub struct FirstFactorSteps {
     pub sparse: Recorded,
     /// b over the primes of [`FirstFactor::lift`].
     pub lifted_b: Value,
-    /// a over B_top and the first auxiliary primes.
+    /// a over the primes of the level raised to, and the first auxiliary ones.
     pub lifted_a: Value,
     /// The sum over rows of phi(M b), an integer polynomial, over the primes of b.
     pub integer: Value,
-    /// What is divided: b and a over B_top and the first auxiliary primes.
+    /// What is divided: b and a over the primes of that level and the first auxiliary ones.
     pub product: [Value; 2],
-    /// Under the dense secret, at the top level.
+    /// Under the dense secret, at the level raised to.
     pub result: Recorded,
 }
 
@@ -163,7 +163,8 @@ impl Recorder {
         Ok(builder.join(&[kept, converted])?)
     }
 
-    /// Steps 1 to 4 and the first transform to slots, by its keys: at the top level still. Under
+    /// Steps 1 to 4, up to [`FirstFactor::level`], and the first transform to slots, by its keys:
+    /// it takes no level. Under
     /// the sparse secret, with b + a s = m + Q_0 I, each row of `first` has M times this moved by
     /// its automorphism: M b as an integer polynomial, which needs primes enough to hold the sum
     /// of all rows and no more, M a s as the product of a with the row's key. Both are summed

@@ -125,7 +125,7 @@ mod tests {
         let part = |sum, second| LoopSum { sum, term: 1, second };
         let sums = vec![part(0, 11), part(1, 21)];
         let expected = Loop { count: 9, first: 1, steps: [1, 1], sums };
-        assert_eq!(shape.loops(), [expected.clone()]);
+        assert_eq!(shape.loops(), std::slice::from_ref(&expected));
         assert!(expected.adds(1, 1) && expected.adds(1, 9) && !expected.adds(1, 0));
         // One product of each sum beside the loop, and a round of it for each.
         assert_eq!(shape.products(), 2 + 2 * LEAST_IN_LOOP);
@@ -154,9 +154,10 @@ mod tests {
             (vec![0; 16], pairs(8)),
             (own_turn(8), mixed),
         ] {
-            let shape = shape(&turns, &[sums.clone()]);
+            let count = sums.len();
+            let shape = shape(&turns, &[sums]);
             assert_eq!(shape.loops(), [], "{turns:?}");
-            assert_eq!(shape.products(), sums.len());
+            assert_eq!(shape.products(), count);
         }
     }
 }
