@@ -19,7 +19,7 @@ mod host;
 mod invariant;
 
 /// The published vectors, name and text, so that test binaries carry them along.
-pub const PUBLISHED: [(&str, &str); 16] = [
+pub const PUBLISHED: [(&str, &str); 17] = [
     ("adjust", include_str!("../../vectors/ckks/adjust.json")),
     ("base_change", include_str!("../../vectors/ckks/base_change.json")),
     ("chebyshev", include_str!("../../vectors/ckks/chebyshev.json")),
@@ -27,6 +27,7 @@ pub const PUBLISHED: [(&str, &str); 16] = [
     ("dft", include_str!("../../vectors/ckks/dft.json")),
     ("encode", include_str!("../../vectors/ckks/encode.json")),
     ("eval_mod", include_str!("../../vectors/ckks/eval_mod.json")),
+    ("few_slots", include_str!("../../vectors/ckks/few_slots.json")),
     ("first_factor", include_str!("../../vectors/ckks/first_factor.json")),
     ("invariant", include_str!("../../vectors/ckks/invariant.json")),
     ("key_switch", include_str!("../../vectors/ckks/key_switch.json")),
@@ -244,10 +245,15 @@ impl<'s, 'd> Check<'s, 'd> {
 
     /// An input ciphertext as a file has it.
     fn input(&mut self, json: &Field<'_>) -> Result<Recorded> {
+        self.input_of(json, self.chain.most_slots())
+    }
+
+    /// The same, of so many slots.
+    fn input_of(&mut self, json: &Field<'_>, slots: usize) -> Result<Recorded> {
         self.inputs.push(json.get("b")?.polynomial()?);
         self.inputs.push(json.get("a")?.polynomial()?);
         let (level, scale) = (json.get("level")?.number()?, json.get("scale")?.real()?);
-        json.recorded(self.r.input(level, scale, self.chain.most_slots()))
+        json.recorded(self.r.input(level, scale, slots))
     }
 
     /// The same, of the conjugation-invariant ring.

@@ -115,7 +115,10 @@ impl Recorder {
     /// A ciphertext to which step after step is added what the automorphisms X -> X^g of the step
     /// make of it. Each step has one ModUp and one ModDown of a; b is divided by P once, behind the
     /// last.
-    pub(crate) fn galois_sums(
+    ///
+    /// # Errors
+    /// For a g that is even or not below 2N.
+    pub fn galois_sums(
         &mut self,
         x: &Recorded,
         steps: &[Vec<u32>],

@@ -152,8 +152,12 @@ impl Check {
 
     /// An input ciphertext as a file has it.
     pub fn input(&mut self, json: &Json) -> Recorded {
+        self.input_of(json, self.chain.most_slots())
+    }
+
+    /// The same, of so many slots.
+    pub fn input_of(&mut self, json: &Json, slots: usize) -> Recorded {
         self.inputs.extend(ciphertext(json));
-        let slots = self.chain.most_slots();
         self.r.input(number(&json["level"]), real(&json["scale"]), slots).unwrap()
     }
 

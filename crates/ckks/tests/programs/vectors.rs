@@ -371,6 +371,70 @@ fn raising_the_modulus() {
     check.run(&keys);
 }
 
+/// The first transform of `slots` slots by the rows of a file, and `keys` with theirs.
+fn first_of(file: &Json, chain: &Arc<Chain>, slots: usize, mut keys: Keys) -> (FirstFactor, Keys) {
+    let encoder = girih_ckks::Encoder::new(chain.degree().ilog2()).unwrap();
+    let first = FirstFactor::new(chain, slots, &encoder).unwrap();
+    assert_eq!(first.plaintext_scale(), real(&file["plaintext_scale"]));
+    let primes = first.lift().primes().iter().map(|&p| chain.ring().primes[usize::from(p)]);
+    let primes: Vec<_> = primes.map(|p| p.value() as usize).collect();
+    assert_eq!(primes, array(&file["lift_primes"]).iter().map(number).collect::<Vec<_>>());
+    let rows = array(&file["rows"]);
+    assert_eq!(first.rows().len(), rows.len());
+    let mut theirs = Vec::new();
+    for ((row, kind), json) in first.rows().iter().zip(first.kinds()).zip(rows) {
+        assert_eq!(row.g as usize, number(&json["g"]));
+        let plaintext: Arc<[i64]> =
+            array(&json["plaintext"]).iter().map(|c| c.as_i64().unwrap()).collect();
+        // Coefficients of 58 bits by an f64 transform: the low bits are not under test.
+        assert_eq!(row.plaintext.len(), plaintext.len());
+        let off = row.plaintext.iter().zip(plaintext.iter()).map(|(x, y)| x.abs_diff(*y));
+        assert!(off.max().unwrap() < 1 << 13, "the diagonal of X -> X^{}", row.g);
+        theirs.push(FirstRow { g: row.g, plaintext });
+        keys = keys.with(kind, &json["key"]);
+    }
+    (first.with_rows(theirs), keys)
+}
+
+#[test]
+fn few_slots_by_keys_and_sums_of_repeats() {
+    let file = file("ckks/few_slots");
+    let levels = BootstrappingShape {
+        double_angles: 0,
+        first_by_keys: true,
+        cts_stages: array(&file["stages"]).iter().map(number).collect(),
+        cts_shifts: vec![file["shift"].as_i64().unwrap() as i32, 0],
+        ..shape(0, 3)
+    };
+    let chain = chain(&file["params"], Some(levels));
+    let factor = BigInt::from(number(&file["factor"]));
+    for case in array(&file["cases"]) {
+        let slots = number(&case["slots"]);
+        let mut keys = Keys::default().with(KeyKind::DenseToSparse, &file["dense_to_sparse_key"]);
+        for rotation in array(&file["rotations"]) {
+            let g = chain.rotation(number(&rotation["by"]) as i64);
+            assert_eq!(g as usize, number(&rotation["g"]));
+            keys = keys.with(KeyKind::Galois(g), &rotation["key"]);
+        }
+        let (first, keys) = first_of(case, &chain, slots, keys);
+        assert_eq!(first.traced(), number(&case["traced"]));
+        assert_eq!(first.level(), number(&case["raised_level"]));
+        let mut check = Check::new(&chain);
+        let x = check.input_of(&case["input"], slots);
+        let steps = check.r.raise_by_first_factor(&x, &factor, &first).unwrap();
+        check.ciphertext("sparse", &steps.sparse, &case["sparse"]);
+        check.value("the sum of M b", steps.integer, &case["integer"]);
+        check.ciphertext("raised", &steps.result, &case["raised"]);
+        let sums: Vec<Vec<u32>> = array(&case["sums"])
+            .iter()
+            .map(|step| array(step).iter().map(|by| chain.rotation(number(by) as i64)).collect())
+            .collect();
+        let y = check.r.galois_sums(&steps.result, &sums).unwrap();
+        check.ciphertext("output", &y, &case["output"]);
+        check.run(&keys);
+    }
+}
+
 #[test]
 fn raising_the_modulus_with_the_first_transform_by_keys() {
     let file = file("ckks/first_factor");
@@ -382,27 +446,8 @@ fn raising_the_modulus_with_the_first_transform_by_keys() {
         ..shape(0, 2)
     };
     let chain = chain(&file["params"], Some(levels));
-    let encoder = girih_ckks::Encoder::new(chain.degree().ilog2()).unwrap();
-    let first = FirstFactor::new(&chain, chain.most_slots(), &encoder).unwrap();
-    assert_eq!(first.plaintext_scale(), real(&file["plaintext_scale"]));
-    let primes = first.lift().primes().iter().map(|&p| chain.ring().primes[usize::from(p)]);
-    let primes: Vec<_> = primes.map(|p| p.value() as usize).collect();
-    assert_eq!(primes, array(&file["lift_primes"]).iter().map(number).collect::<Vec<_>>());
-    let mut keys = Keys::default().with(KeyKind::DenseToSparse, &file["dense_to_sparse_key"]);
-    let rows = array(&file["rows"]);
-    assert_eq!(first.rows().len(), rows.len());
-    let mut theirs = Vec::new();
-    for ((row, kind), json) in first.rows().iter().zip(first.kinds()).zip(rows) {
-        assert_eq!(row.g as usize, number(&json["g"]));
-        let plaintext: Arc<[i64]> =
-            array(&json["plaintext"]).iter().map(|c| c.as_i64().unwrap()).collect();
-        // Coefficients of 58 bits by an f64 transform: the low bits are not under test.
-        let off = row.plaintext.iter().zip(plaintext.iter()).map(|(x, y)| x.abs_diff(*y));
-        assert!(off.max().unwrap() < 1 << 13, "the diagonal of X -> X^{}", row.g);
-        theirs.push(FirstRow { g: row.g, plaintext });
-        keys = keys.with(kind, &json["key"]);
-    }
-    let first = first.with_rows(theirs);
+    let keys = Keys::default().with(KeyKind::DenseToSparse, &file["dense_to_sparse_key"]);
+    let (first, keys) = first_of(&file, &chain, chain.most_slots(), keys);
     let mut check = Check::new(&chain);
     let x = check.input(&file["input"]);
     let factor = BigInt::from(number(&file["factor"]));

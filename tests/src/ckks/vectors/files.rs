@@ -22,6 +22,7 @@ pub(super) const FILES: &[(&str, Run)] = &[
     ("encode", host::encode),
     ("eval_mod", eval_mod),
     ("key_switch", key_switch),
+    ("few_slots", few_slots),
     ("first_factor", first_factor),
     ("invariant", invariant::invariant),
     ("klss", klss),
@@ -341,39 +342,60 @@ fn eval_mod(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
     check.run(root, &keys)
 }
 
-/// Raising the modulus with the first transform to slots by keys.
-fn first_factor(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
-    let stages = root.get("stages")?.list_of(2)?;
+/// The chain of a file about the first transform by keys, of `groups` transforms.
+fn chain_by_keys(root: &Field<'_>, groups: usize) -> Result<Arc<Chain>> {
+    let stages = root.get("stages")?.list_of(groups)?;
+    let mut cts_shifts = vec![0; groups - 1];
+    cts_shifts[0] = root.get("shift")?.integer()? as i32;
     let shape = BootstrappingShape {
-        cts_groups: 2,
+        cts_groups: groups,
         cts_stages: stages.iter().map(Field::number).collect::<Result<_>>()?,
-        cts_shifts: vec![root.get("shift")?.integer()? as i32],
+        cts_shifts,
         first_by_keys: true,
         ..levels(0)
     };
-    let chain = root.get("params")?.chain(Some(shape))?;
+    root.get("params")?.chain(Some(shape))
+}
+
+/// The first transform of `slots` slots by the rows of a file, whose keys come to `keys`.
+fn first_of(
+    (root, session): (&Field<'_>, &mut Session<'_>),
+    chain: &Arc<Chain>,
+    slots: usize,
+    keys: &mut Keys,
+) -> Result<FirstFactor> {
     let encoder = girih::ckks::Encoder::new(chain.degree().ilog2());
     let encoder = encoder.map_err(|e| root.wrong(e.to_string()))?;
-    let first = root.recorded(FirstFactor::new(&chain, chain.most_slots(), &encoder))?;
+    let first = root.recorded(FirstFactor::new(chain, slots, &encoder))?;
     let scale = root.get("plaintext_scale")?.real()?;
     session.expect(|| format!("scale {}", first.plaintext_scale()), {
         first.plaintext_scale() == scale
     });
-    let have = values(&chain, first.lift());
+    let have = values(chain, first.lift());
     session.compare("primes of the sum", &have, &root.get("lift_primes")?.words()?);
-    let mut keys = Keys::default();
-    keys.add(KeyKind::DenseToSparse, &root.get("dense_to_sparse_key")?)?;
     let mut rows = Vec::new();
     let listed = root.get("rows")?.list_of(first.rows().len())?;
     for (kind, json) in first.kinds().zip(&listed) {
-        let plaintext = json.get("plaintext")?.list_of(chain.degree())?;
+        // All coefficients, or those that a vector of so many slots has.
+        let plaintext = json.get("plaintext")?.list()?;
+        if ![chain.degree(), 2 * slots].contains(&plaintext.len()) {
+            return Err(json.get("plaintext")?.wrong("is of another number of coefficients"));
+        }
         let plaintext = plaintext.iter().map(Field::integer).collect::<Result<Arc<[i64]>>>()?;
         rows.push(FirstRow { g: json.get("g")?.number()? as u32, plaintext });
         keys.add(kind, &json.get("key")?)?;
     }
     let same = first.rows().iter().zip(&rows).all(|(have, want)| have.g == want.g);
     session.expect(|| "other automorphisms".into(), same);
-    let first = first.with_rows(rows);
+    Ok(first.with_rows(rows))
+}
+
+/// Raising the modulus with the first transform to slots by keys.
+fn first_factor(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
+    let chain = chain_by_keys(root, 2)?;
+    let mut keys = Keys::default();
+    keys.add(KeyKind::DenseToSparse, &root.get("dense_to_sparse_key")?)?;
+    let first = first_of((root, &mut *session), &chain, chain.most_slots(), &mut keys)?;
     let mut check = Check::new(session, &chain);
     let x = check.input(&root.get("input")?)?;
     let factor = BigInt::from(root.get("factor")?.number()?);
@@ -382,6 +404,39 @@ fn first_factor(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
     check.value("the sum of M b", steps.integer, &root.get("integer")?)?;
     check.ciphertext("output", &steps.result, &root.get("output")?)?;
     check.run(root, &keys)
+}
+
+/// The same of few slots, which take fewer transforms, and what repeats added up.
+fn few_slots(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
+    let chain = chain_by_keys(root, 3)?;
+    let factor = BigInt::from(root.get("factor")?.number()?);
+    for case in root.get("cases")?.list()? {
+        let slots = case.get("slots")?.number()?;
+        let mut keys = Keys::default();
+        keys.add(KeyKind::DenseToSparse, &root.get("dense_to_sparse_key")?)?;
+        for rotation in root.get("rotations")?.list()? {
+            let g = chain.rotation(rotation.get("by")?.number()? as i64);
+            keys.add(KeyKind::Galois(g), &rotation.get("key")?)?;
+        }
+        let first = first_of((&case, &mut *session), &chain, slots, &mut keys)?;
+        let traced = case.get("traced")?.number()?;
+        session.expect(|| format!("{} repeats", first.traced()), first.traced() == traced);
+        let mut check = Check::new(session, &chain);
+        let x = check.input_of(&case.get("input")?, slots)?;
+        let steps = case.recorded(check.r.raise_by_first_factor(&x, &factor, &first))?;
+        check.ciphertext("sparse", &steps.sparse, &case.get("sparse")?)?;
+        check.value("the sum of M b", steps.integer, &case.get("integer")?)?;
+        check.ciphertext("raised", &steps.result, &case.get("raised")?)?;
+        let mut sums = Vec::new();
+        for step in case.get("sums")?.list()? {
+            let by = step.list()?.iter().map(Field::number).collect::<Result<Vec<_>>>()?;
+            sums.push(by.into_iter().map(|by| chain.rotation(by as i64)).collect());
+        }
+        let y = case.recorded(check.r.galois_sums(&steps.result, &sums))?;
+        check.ciphertext("output", &y, &case.get("output")?)?;
+        check.run(&case, &keys)?;
+    }
+    Ok(())
 }
 
 fn raise(root: &Field<'_>, session: &mut Session<'_>) -> Result<()> {
