@@ -7,7 +7,7 @@ use girih_backend::poly::schedule::{
 };
 use girih_backend::poly::{
     Basis, Bindings, HostPolynomials, Interpreted, Loader, Place, PolyDevice, PolyPlan,
-    ResidentShape, RingShape, Schedule, View, interpret, lower, random,
+    ResidentShape, RingShape, Schedule, View, interpret, lower, random, run_schedule,
 };
 use girih_backend::{BackendError, NoProgress, Result};
 use girih_ring::fft::Simd;
@@ -243,6 +243,66 @@ fn calls_are_bound_to_places_that_exist_and_do_not_overlap() {
     refused(device.write(place(2), &out), "from limb 2 on");
     device.free(other);
     refused(device.read(there, &mut out), "no buffer");
+}
+
+/// A sum of one limb is transformed from where it lies if it is that limb, word for word, and
+/// computed otherwise.
+#[test]
+fn sums_of_one_limb_are_copies_or_not() {
+    let device = device();
+    let ring = device.ring().clone();
+    let shape = |log2_run| ResidentShape { basis: Basis::new([0]), log2_run };
+    let residents = vec![(shape(0), (50..66).collect()), (shape(2), vec![7, 8, 9, 10])];
+    let residents = HostPolynomials::new(&ring, residents).expect("canonical");
+    let resident = |slot| load(Limb::Resident { slot, limb: 0 });
+    let moved = Load { automorphism: 5, ..load(INPUT) };
+    let one = |factor, load| RowTerm { factor, a: Some(Source::Stream(load)), b: None };
+    let constant = |factor| RowTerm { factor, a: None, b: None };
+    let sums = [
+        vec![one([1, 1], load(INPUT))],
+        vec![one([1, 5], load(INPUT))],
+        vec![one([5, 1], load(INPUT))],
+        vec![one([1, 1], load(INPUT)), constant([0, 3])],
+        vec![one([1, 1], load(INPUT)), constant([3, 0])],
+        vec![one([1, 1], moved)],
+        vec![one([1, 1], resident(0))],
+        vec![one([1, 1], resident(1))],
+        vec![one([1, 1], load(INPUT)), one([1, 1], resident(0))],
+    ];
+    let row = |(slot, terms): (usize, &Vec<RowTerm>)| {
+        let to = Limb::Arena(slot as u32);
+        let stores = vec![Store { to, form: Form::Half, automorphism: 1 }];
+        let sums = vec![RowSum { terms: terms.clone(), stores }];
+        RowTile { prime: 0, loads: Vec::new(), sums }
+    };
+    let column = |slot: usize| {
+        let half = Load { form: Form::Half, ..load(Limb::Arena(slot as u32)) };
+        let to = Limb::Output { slot: slot as u16, limb: 0 };
+        let stores = vec![Store { to, form: Form::Coefficients, automorphism: 1 }];
+        let terms = vec![ColumnTerm::Scaled { factor: 1, slot: 0 }];
+        let sums = vec![ColumnSum { prime: 0, terms, stores }];
+        ColumnTile { loads: vec![(0, half)], conversions: Vec::new(), sums }
+    };
+    let rows = Launch::Rows(sums.iter().enumerate().map(row).collect());
+    let columns = Launch::Columns((0..sums.len()).map(column).collect());
+    let arena_limbs = sums.len();
+    let schedule = Arc::new(Schedule { launches: vec![rows, columns], arena_limbs, kept: vec![] });
+    let input: Vec<u32> = (100..116).collect();
+    let inputs = std::slice::from_ref(&input);
+    let want = run_schedule(&schedule, &ring, &residents, inputs).expect("in order");
+    let loaded = device.load(&residents, &NoProgress).expect("small");
+    let buffer = device.allocate(1 + sums.len()).expect("small");
+    let place = |first| Place { buffer, first };
+    device.write(place(0), &input).expect("one limb");
+    let outputs = (1..=sums.len()).map(place).collect();
+    let call = Bindings { inputs: vec![place(0)], outputs };
+    let routine = device.prepare(&schedule, &loaded).expect("in order");
+    device.run(routine, &[call]).expect("in order");
+    for (slot, want) in want.outputs.iter().enumerate() {
+        let mut have = vec![0; 16];
+        device.read(place(1 + slot), &mut have).expect("a limb");
+        assert_eq!(&have, want, "sum {slot}");
+    }
 }
 
 #[test]
