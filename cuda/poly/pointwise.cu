@@ -52,7 +52,8 @@ struct Work {
         return aligned_four<S::form(i)>(operands[i], turn.source);
     }
     FUNCTION Four turned(const Four& v, const Turn& turn) const { return ::turned(v, turn); }
-    template<int form, int other_form, int count, int first, int step, int other_step, int... others>
+    template<
+        int form, int other_form, int count, int first, int step, int other_step, int... others>
     FUNCTION auto moved_products() const {
         return sum_moved_products<form, other_form, LOG2_DEGREE>(
             f, inverse, operands, word, count, Reads{first, step},
