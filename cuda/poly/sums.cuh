@@ -207,7 +207,8 @@ struct Fours {
 };
 
 // Sums of `count` products of reads, the factors of each under one automorphism. All sums have the
-// first factors in common. A loop, as the instructions of a long sum spelt out fill no cache.
+// first factors in common. A loop is short enough for the cache of instructions, where a long sum
+// spelt out is not.
 template<int form, int other_form, int log2_degree, bool wide, int n>
 FUNCTION Fours<n> sum_moved_products(
     const Field<wide>& f, u32 inverse, const Operand* operands, u32 word, u32 count,

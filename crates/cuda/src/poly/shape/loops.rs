@@ -2,8 +2,8 @@
 
 use super::{RowShape, TermShape, Value};
 
-/// Products from which on they are a loop, and those of a round: spelt out, the instructions of a
-/// long sum are read from memory once by each warp.
+/// Products from which on they are a loop, and those of a round: the instructions of a long sum
+/// spelt out are too many for the cache that they are read by.
 pub(super) const LEAST_IN_LOOP: usize = 8;
 
 /// Products of reads, the factors of each under one automorphism. Product t of each sum is that of
