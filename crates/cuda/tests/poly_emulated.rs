@@ -310,11 +310,7 @@ fn hoisted(log2_degree: u32) -> RandomProgram {
         let sum = builder.sum(terms).unwrap();
         builder.output(sum);
     }
-    let program = builder.finish();
-    let inputs = program.inputs().iter().map(|of| numbers.limbs(&ring, &of.basis, ring.degree()));
-    let inputs = inputs.collect();
-    let residents = HostPolynomials::new(&ring, residents).unwrap();
-    RandomProgram { program, residents, inputs, keep: Vec::new() }
+    finished(builder, residents, &mut numbers)
 }
 
 /// Long sums of products, the factors of each under one automorphism: kernels add them in loops.
@@ -358,7 +354,17 @@ fn moved_products(log2_degree: u32) -> RandomProgram {
     for sum in [a, b, short] {
         builder.output(sum);
     }
+    finished(builder, residents, &mut numbers)
+}
+
+/// What was built, with random inputs.
+fn finished(
+    builder: ProgramBuilder,
+    residents: Vec<(ResidentShape, Vec<u32>)>,
+    numbers: &mut Numbers,
+) -> RandomProgram {
     let program = builder.finish();
+    let ring = program.ring().clone();
     let inputs = program.inputs().iter().map(|of| numbers.limbs(&ring, &of.basis, ring.degree()));
     let inputs = inputs.collect();
     let residents = HostPolynomials::new(&ring, residents).unwrap();

@@ -237,8 +237,9 @@ pub(crate) fn to_slots_stages(
     match full.split_first() {
         _ if log2_slots == log2_most => full,
         Some((&first, rest)) if by_keys => {
-            // A key costs a tenth of a rotation at the top, so that one stage more is cheaper there
-            // than in another transform, and each transform that is left out spares a level.
+            // A key of the first transform has one digit and needs no decomposition, so that one
+            // stage more is cheaper there than in another transform, and each transform that is
+            // left out spares a level.
             let kept = log2_slots.min(first + 1);
             let left = log2_slots - kept;
             let most = rest.iter().copied().max().unwrap_or(1).max(1);

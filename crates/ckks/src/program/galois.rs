@@ -156,12 +156,6 @@ impl Recorder {
         Ok(Recorded { b: self.mod_down(b)?, a, ..*x })
     }
 
-    fn extended(&mut self, terms: Terms) -> Result<Extended, RecordError> {
-        let low = self.sum(terms.low)?;
-        let high = if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
-        Ok(Extended { low, high })
-    }
-
     /// Each slot j becomes the sum of slots j, j + stride, .., j + (width - 1) stride; `width` a
     /// power of two. A negative stride spreads instead.
     ///

@@ -242,9 +242,8 @@ impl Recorder {
         let zeros = self.limbs(zeros, chain.auxiliary())?;
         let lower = chain.level(x.level - 1)?;
         let mut divide = |terms: Terms| -> Result<Value, RecordError> {
-            let low = self.sum(terms.low)?;
-            let high = if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
-            let whole = self.whole(Extended { low, high }, zeros)?;
+            let sums = self.extended(terms)?;
+            let whole = self.whole(sums, zeros)?;
             self.divide_round(whole, lower)
         };
         let (b, a) = (divide(b)?, divide(a)?);
@@ -278,12 +277,14 @@ impl Recorder {
                 terms.high.extend(part.high.map(|part| Term::product(part, high)));
             }
         }
-        let mut whole = |terms: Terms| -> Result<Extended, RecordError> {
-            let low = self.sum(terms.low)?;
-            let high = if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
-            Ok(Extended { low, high })
-        };
-        Ok(KeyProduct { b: whole(b)?, a: whole(a)? })
+        Ok(KeyProduct { b: self.extended(b)?, a: self.extended(a)? })
+    }
+
+    /// The sums of terms over B_l and over P.
+    pub(super) fn extended(&mut self, terms: Terms) -> Result<Extended, RecordError> {
+        let low = self.sum(terms.low)?;
+        let high = if terms.high.is_empty() { None } else { Some(self.sum(terms.high)?) };
+        Ok(Extended { low, high })
     }
 
     /// phi_g(u_b + kb', ka'), (kb', ka') the key product of ModDown(u_a), not brought down.

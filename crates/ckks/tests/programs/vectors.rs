@@ -371,6 +371,22 @@ fn raising_the_modulus() {
     check.run(&keys);
 }
 
+/// The chain of a file about the first transform by keys.
+fn chain_by_keys(file: &Json) -> Arc<Chain> {
+    let cts_stages: Vec<usize> = array(&file["stages"]).iter().map(number).collect();
+    let mut cts_shifts = vec![0; cts_stages.len() - 1];
+    cts_shifts[0] = file["shift"].as_i64().unwrap() as i32;
+    let whole = shape(0, cts_stages.len());
+    let levels = BootstrappingShape {
+        double_angles: 0,
+        first_by_keys: true,
+        cts_stages,
+        cts_shifts,
+        ..whole
+    };
+    chain(&file["params"], Some(levels))
+}
+
 /// The first transform of `slots` slots by the rows of a file, and `keys` with theirs.
 fn first_of(file: &Json, chain: &Arc<Chain>, slots: usize, mut keys: Keys) -> (FirstFactor, Keys) {
     let encoder = girih_ckks::Encoder::new(chain.degree().ilog2()).unwrap();
@@ -399,14 +415,7 @@ fn first_of(file: &Json, chain: &Arc<Chain>, slots: usize, mut keys: Keys) -> (F
 #[test]
 fn few_slots_by_keys_and_sums_of_repeats() {
     let file = file("ckks/few_slots");
-    let levels = BootstrappingShape {
-        double_angles: 0,
-        first_by_keys: true,
-        cts_stages: array(&file["stages"]).iter().map(number).collect(),
-        cts_shifts: vec![file["shift"].as_i64().unwrap() as i32, 0],
-        ..shape(0, 3)
-    };
-    let chain = chain(&file["params"], Some(levels));
+    let chain = chain_by_keys(&file);
     let factor = BigInt::from(number(&file["factor"]));
     for case in array(&file["cases"]) {
         let slots = number(&case["slots"]);
@@ -438,14 +447,7 @@ fn few_slots_by_keys_and_sums_of_repeats() {
 #[test]
 fn raising_the_modulus_with_the_first_transform_by_keys() {
     let file = file("ckks/first_factor");
-    let levels = BootstrappingShape {
-        double_angles: 0,
-        first_by_keys: true,
-        cts_stages: array(&file["stages"]).iter().map(number).collect(),
-        cts_shifts: vec![file["shift"].as_i64().unwrap() as i32],
-        ..shape(0, 2)
-    };
-    let chain = chain(&file["params"], Some(levels));
+    let chain = chain_by_keys(&file);
     let keys = Keys::default().with(KeyKind::DenseToSparse, &file["dense_to_sparse_key"]);
     let (first, keys) = first_of(&file, &chain, chain.most_slots(), keys);
     let mut check = Check::new(&chain);

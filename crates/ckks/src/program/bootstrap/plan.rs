@@ -295,7 +295,7 @@ impl BootstrappingPlan {
         shifts.truncate(n - 1 + usize::from(first.is_some()));
         let to = labels(raised_scale, &shifts, sine / 2.0);
         let to = &to[usize::from(first.is_some())..];
-        let raised = shape.to_slots_output() + n;
+        let raised = shape.raised_level(chain.most_slots(), slots);
         let mut to_slots = transforms(chain, &groups[..n - 1], slots, raised, to, encoder)?;
         let last = &groups[n - 1..];
         let at = raised + 1 - n;
@@ -390,7 +390,7 @@ impl BootstrappingPlan {
     /// The level that the modulus is raised to.
     pub fn raised_level(&self, chain: &Chain) -> usize {
         let shape = chain.shape().bootstrapping.as_ref();
-        shape.map_or(chain.top(), |shape| shape.to_slots_output() + self.to_slots.len())
+        shape.map_or(chain.top(), |shape| shape.raised_level(chain.most_slots(), self.slots))
     }
 
     /// The rotations of what was raised that are added to it, one list after the other, until it

@@ -79,17 +79,19 @@ impl RowShape {
     /// How many terms from the first on are such products, read in the same way and numbered in
     /// steps, and these steps.
     fn run(&self, terms: &[TermShape]) -> (usize, [u16; 2]) {
-        let products: Vec<(u16, u16)> = terms.iter().map_while(|t| self.moved(t)).collect();
-        let [first, second, ..] = products[..] else { return (products.len(), [0; 2]) };
+        let mut products = terms.iter().map_while(|t| self.moved(t));
+        let Some(first) = products.next() else { return (0, [0; 2]) };
+        let Some(second) = products.next() else { return (1, [0; 2]) };
         let form = |read: u16| self.reads[usize::from(read)].form;
         let steps = (second.0.checked_sub(first.0), second.1.checked_sub(first.1));
         let (Some(a), Some(b)) = steps else { return (1, [0; 2]) };
-        let fits = |&(t, product): &(usize, &(u16, u16))| {
+        let fits = |&(t, product): &(usize, (u16, u16))| {
             let at = |from: u16, step: u16| u32::from(from) + t as u32 * u32::from(step);
             (u32::from(product.0), u32::from(product.1)) == (at(first.0, a), at(first.1, b))
                 && (form(product.0), form(product.1)) == (form(first.0), form(first.1))
         };
-        (products.iter().enumerate().take_while(fits).count(), [a, b])
+        let all = [first, second].into_iter().chain(products);
+        (all.enumerate().take_while(fits).count(), [a, b])
     }
 }
 
